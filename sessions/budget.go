@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// budget shares memory and turns among organisations. Every field is guarded
-// by mu. free+Σheld = total at all times; what is held beside the leases is looked
-// up when a lease is given, and leaves less for it.
+// budget shares memory and turns among organisations. mu guards every field. free+Σheld
+// = total at all times. Memory that no lease covers is measured when a lease is
+// granted, and reduces the grant.
 type budget struct {
 	opts Options
 
@@ -93,7 +93,7 @@ func (b *budget) enqueue(org, user string) (*waiter, error) {
 	return q.push(user), nil
 }
 
-// abandon withdraws w. A grant that came at the same moment is given back.
+// abandon withdraws w. A grant that arrived concurrently is returned.
 func (b *budget) abandon(w *waiter, cause error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,9 +148,9 @@ func (b *budget) dispatch() {
 	}
 }
 
-// serveOne grants one turn and returns its waiter, or nil if there is no room. It
-// skips an organisation above its share while another one waits and, within an
-// organisation, a user above half of that share while another user waits.
+// serveOne grants one turn and returns its waiter, or nil if there is no room. It skips
+// an organisation above its share while another one waits and, within an organisation,
+// a user above half of that share while another user waits.
 func (b *budget) serveOne() *waiter {
 	if b.queued == 0 || b.running >= b.opts.MaxRunning || b.free < MinLease {
 		return nil
@@ -183,29 +183,29 @@ func (b *budget) serveOne() *waiter {
 	return w
 }
 
-// another is an organisation that has no statement and no process yet.
+// another is the id of an organisation without a statement and without a process.
 const another = ""
 
-// room is what is left for leases when statements of more organisations run as
-// well.
+// room returns the memory that is available for leases while statements of more
+// organisations run as well.
 func (b *budget) room(more ...string) int64 {
 	for id, q := range b.orgs {
 		if q.running > 0 && !slices.Contains(more, id) {
 			more = append(more, id)
 		}
 	}
-	return b.free - b.opts.Beside(more)
+	return b.free - b.opts.Overhead(more)
 }
 
-// short reports that a statement waits which could run if nothing were held beside
-// the leases.
+// short reports whether a statement waits that could run if leases covered all memory
+// in use.
 func (b *budget) short() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.queued > 0 && b.running < b.opts.MaxRunning && b.free >= MinLease && b.next(b.free) != nil
 }
 
-// retry serves who waits, because what is held beside the leases has changed.
+// retry serves waiters after memory that no lease covers has changed.
 func (b *budget) retry() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -220,8 +220,8 @@ func (b *budget) working(org string) bool {
 	return q != nil && q.running > 0
 }
 
-// next returns whose turn it is when spare is left for leases beside another
-// organisation's process.
+// next returns the organisation whose turn it is. spare is the memory that would be
+// available for leases if another organisation started a process.
 func (b *budget) next(spare int64) *orgQueue {
 	for e := b.turns.Front(); e != nil; e = e.Next() {
 		if q := e.Value.(*orgQueue); !b.aboveShare(q) {
@@ -236,24 +236,24 @@ func (b *budget) next(spare int64) *orgQueue {
 	return nil
 }
 
-// aboveShare reports that one more statement takes an organisation over the
-// memory or the turns it may hold while others wait.
+// aboveShare reports whether one more statement takes an organisation over the memory
+// or the turns it may hold while others wait.
 func (b *budget) aboveShare(q *orgQueue) bool {
 	return float64(q.held+MinLease) > float64(b.opts.Budget)*b.opts.OrgShare ||
 		float64(q.running+1) > float64(b.opts.MaxRunning)*b.opts.OrgShare
 }
 
-// leavesRoom reports that after one more statement of an organisation above its
-// share, another organisation could still start one at once. An organisation
-// that runs nothing is always served.
+// leavesRoom reports whether another organisation could still start a statement
+// immediately after one more statement of an organisation above its share. An
+// organisation that runs nothing is always served.
 func (b *budget) leavesRoom(q *orgQueue, spare int64) bool {
 	return q.running == 0 || b.running+1 < b.opts.MaxRunning && spare >= 2*MinLease
 }
 
-// grant divides what is free among the statements that wait, so that a burst
-// gets small leases at once instead of large ones in sequence. What keeps the
-// door open for another organisation and its process is not given away. One
-// statement can always run, whatever is held beside leases.
+// grant divides the free memory among the waiting statements, so that a burst gets
+// small leases at once instead of large ones in sequence. It reserves the room for
+// another organisation and its process. One statement can always run, however much
+// memory no lease covers.
 func (b *budget) grant(q *orgQueue, room, spare int64) int64 {
 	n := max(min(room/int64(max(1, b.queued)), b.opts.Lease), MinLease)
 	if q.running > 0 || b.aboveShare(q) {
@@ -275,17 +275,17 @@ func (b *budget) close() {
 	}
 }
 
-// crowded reports that a statement which came now would have to wait, or would
-// get less than the usual lease.
+// crowded reports whether a new statement would have to wait or would get less than the
+// usual lease.
 func (b *budget) crowded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queued > 0 || b.running >= b.opts.MaxRunning {
 		return true
 	}
-	beside := b.opts.Beside(nil)
-	usual := min(b.opts.Lease, max(b.opts.Budget-beside, MinLease))
-	return b.free-beside < usual
+	overhead := b.opts.Overhead(nil)
+	usual := min(b.opts.Lease, max(b.opts.Budget-overhead, MinLease))
+	return b.free-overhead < usual
 }
 
 // waiting reports whether a statement waits.

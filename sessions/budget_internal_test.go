@@ -53,7 +53,7 @@ func (m *model) orgBelow(org string) bool {
 		float64(bytes+MinLease) <= m.opts.OrgShare*float64(m.opts.Budget)
 }
 
-// granted checks one turn against what waited when it was given.
+// granted checks one turn against the waiters at the time of the grant.
 func (m *model) granted(t *rapid.T, w *waiter) {
 	at := -1
 	for i, x := range m.waiting {
@@ -102,7 +102,7 @@ func (m *model) granted(t *rapid.T, w *waiter) {
 	}
 }
 
-// idle checks that nobody waits for a turn that is available.
+// idle checks that no statement waits for an available turn.
 func (m *model) idle(t *rapid.T) {
 	total, held := m.running(func(heldTurn) bool { return true })
 	if len(m.waiting) == 0 || total >= m.opts.MaxRunning || m.opts.Budget-held < MinLease {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// ErrClosed is returned by Acquire once Close has begun: 503, retry on another
+// ErrClosed is returned by Acquire after Close was called: 503, retry on another
 // replica.
 var ErrClosed = errors.New("session pool is closed")
 
-// ErrBusy is returned by Acquire when the queue is full or a turn did not come
-// in time: 503 with Retry-After. The concrete error is a [*BusyError].
+// ErrBusy is returned by Acquire if the queue is full or no turn was granted in time:
+// 503 with Retry-After. The concrete error is a [*BusyError].
 var ErrBusy = errors.New("no session available")
 
-// BusyError says how long a caller should stay away.
+// BusyError states which limit was reached and when a retry makes sense.
 type BusyError struct {
 	// Scope is "server", "organisation" or "user": whose limit was reached.
 	Scope      string

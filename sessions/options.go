@@ -10,24 +10,24 @@ import (
 
 const (
 	mib = int64(1) << 20
-	// MinLease is the smallest memory a statement can work with.
+	// MinLease is the smallest lease of a statement, in bytes.
 	MinLease = 128 * mib
 )
 
 // Options tunes a pool. The zero value is usable.
 type Options struct {
-	// Budget is the memory in bytes that all running statements share with what is
-	// held beside their leases. Default 4 GiB.
+	// Budget is the memory in bytes for all running statements and for Overhead.
+	// Default 4 GiB.
 	Budget int64
-	// Beside is the memory in bytes of the budget that is held beside all leases,
-	// and what the processes of those organisations would add that have none yet. It
-	// is asked whenever a statement waits. Default: none.
-	Beside func(orgs []string) int64
-	// Reclaim gives back what it can of that when statements wait for it. Default:
-	// nothing.
+	// Overhead returns the memory in bytes that no lease covers, including that of the
+	// processes which the given organisations would start. It is called whenever a
+	// statement waits. Default: none.
+	Overhead func(orgs []string) int64
+	// Reclaim frees such memory as far as possible when statements wait for it.
+	// Default: nothing.
 	Reclaim func()
-	// Lease is the memory in bytes a statement gets when there is room; under
-	// pressure it gets less, down to MinLease. Default 1 GiB.
+	// Lease is the usual memory of a statement in bytes. Under pressure a statement
+	// gets less, down to MinLease. Default 1 GiB.
 	Lease int64
 	// OrgShare is the fraction of Budget and of MaxRunning that one organisation can
 	// hold while others wait. One user can hold half of that while other users of the
@@ -41,18 +41,18 @@ type Options struct {
 	MaxQueued     int
 	MaxQueuedOrg  int
 	MaxQueuedUser int
-	// MaxWait ends a wait. Default 30 s.
+	// MaxWait bounds a wait. Default 30 s.
 	MaxWait time.Duration
-	// Linger is how long a session keeps its lease after a statement, while
-	// nobody else needs it. Default 250 ms.
+	// Linger is how long a session retains its lease after a statement while no other
+	// statement needs it. Default 250 ms.
 	Linger time.Duration
-	// LingerRemote is Linger of sessions that reach remote stores: what they read
-	// lies in the memory of their lease, and comes through the network again when
-	// that is given back. Default 5 s.
+	// LingerRemote replaces Linger for sessions that read remote stores. The data they
+	// have read is in the memory of their lease and would have to be read again after
+	// the lease is returned. Default 5 s.
 	LingerRemote time.Duration
-	// MaxIdle caps sessions kept warm; IdleTimeout closes one that is not used;
-	// IdleBytes is what filtered copies of all warm sessions together may hold.
-	// Defaults 64, 60 s, a quarter of Budget.
+	// MaxIdle bounds the number of warm sessions. IdleTimeout closes an unused one.
+	// IdleBytes bounds the filtered copies of all warm sessions together. Defaults 64,
+	// 60 s, a quarter of Budget.
 	MaxIdle     int
 	IdleTimeout time.Duration
 	IdleBytes   int64
@@ -87,8 +87,8 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Beside == nil {
-		o.Beside = func([]string) int64 { return 0 }
+	if o.Overhead == nil {
+		o.Overhead = func([]string) int64 { return 0 }
 	}
 	if o.Reclaim == nil {
 		o.Reclaim = func() {}
@@ -105,7 +105,7 @@ func def[T comparable](field *T, value T) {
 	}
 }
 
-// lingerOf is how long sessions of a key linger.
+// lingerOf returns how long sessions of a key linger.
 func (o Options) lingerOf(key Key) time.Duration {
 	for _, root := range key.Roots {
 		if strings.Contains(root, "://") {

@@ -12,15 +12,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Key says whom a session belongs to and what it can reach.
+// Key identifies the owner of a session and what the session can reach.
 type Key struct {
 	Org, User string
-	// Roots are what the user can see: see engine.SessionOptions and the engines
-	// that wrap others. Order does not matter.
+	// Roots are the roots that the user can see; see engine.SessionOptions and the
+	// engines that wrap others. Their order is irrelevant.
 	Roots []string
 }
 
-// optionsOf are those of a session of key.
+// optionsOf returns the options for a session of key.
 func optionsOf(key Key) engine.SessionOptions {
 	return engine.SessionOptions{Owner: key.Org, Roots: slices.Clone(key.Roots)}
 }
@@ -31,7 +31,7 @@ func (k Key) id() string {
 	return k.Org + "\x00" + k.User + "\x00" + strings.Join(roots, "\x00")
 }
 
-// Pool keeps sessions. It is safe for concurrent use.
+// Pool manages sessions. It is safe for concurrent use.
 type Pool struct {
 	eng    engine.Engine
 	opts   Options
@@ -40,26 +40,25 @@ type Pool struct {
 
 	mu     sync.Mutex
 	closed bool
-	idle   map[string][]*list.Element // of *warm, per key; the last was used last
-	lru    *list.List                 // of *warm; the front is the oldest
-	// opening has the keys for which Prepare opens a session now.
+	idle   map[string][]*list.Element // of *warm, per key; the most recently used is last
+	lru    *list.List                 // of *warm; the least recently used is at the front
+	// opening holds the keys for which Prepare is opening a session.
 	opening map[string]chan struct{}
-	// work counts sessions that are in no index (held, settling, closing), and
-	// the sweeper.
+	// work counts sessions that are in no index (held, settling, closing), and the
+	// sweeper.
 	work sync.WaitGroup
 	stop chan struct{}
 }
 
-// warm is a session between two statements. Right after one it lingers: it
-// still holds its lease, so that the next statement of the same key starts
-// without a turn and without changing the engine's settings twice. It settles,
-// giving memory and turn back, after its time to linger or as soon as there is no
-// room for somebody else.
+// warm is a session between two statements. After a statement it lingers: it retains
+// its lease, so that the next statement of the same key starts without waiting and
+// without changing the settings of the engine. It settles, which returns memory and
+// turn, when its time to linger is over or when another statement needs the room.
 type warm struct {
 	key, org, user string
 	session        engine.Session
 	since          time.Time
-	linger         time.Duration // from since on
+	linger         time.Duration // the time to linger after since
 	lease          int64         // bytes still held; 0 once settled
 }
 
@@ -77,31 +76,31 @@ func New(eng engine.Engine, opts Options) *Pool {
 	return p
 }
 
-// Held is a session taken for one statement.
+// Held is a session acquired for one statement.
 type Held struct {
 	engine.Session
-	// Lease is what the statement may use.
+	// Lease is the resources that the statement may use.
 	Lease engine.Lease
-	// Queued is how long the turn took to come.
+	// Queued is the time spent waiting for a turn.
 	Queued time.Duration
 
 	pool *Pool
 	key  Key
-	// passing: the session is closed on Release.
-	passing bool
-	once    sync.Once
+	// oneOff reports that Release closes the session.
+	oneOff bool
+	once   sync.Once
 }
 
-// Acquire waits for a turn and returns a session of key. The caller releases it
-// exactly when the statement's result is closed; Release is safe to call more
-// than once. Errors: ErrBusy, ErrClosed, the context's, and the engine's.
+// Acquire waits for a turn and returns a session of key. The caller must release it
+// exactly when the statement's result is closed. Release may be called more than once.
+// Errors are ErrBusy, ErrClosed, those of the context and those of the engine.
 func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	start := p.opts.Now()
 	id := key.id()
-	// While others wait, a lingering session does not let its user skip the queue.
+	// While others wait, a user with a lingering session must not skip the queue.
 	if !p.budget.waiting() {
 		if w := p.pick(id, true); w != nil {
 			p.m.queued(0)
@@ -138,7 +137,7 @@ func (p *Pool) hold(session engine.Session, key Key, mem int64, queued time.Dura
 }
 
 // Room returns the error with which Acquire would immediately refuse a statement of a
-// user of org, or nil. Callers use it before they spend work on the statement.
+// user of org, or nil. Callers check it before they spend work on the statement.
 func (p *Pool) Room(org, user string) error {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
@@ -151,7 +150,7 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 		return nil, err
 	}
 	if w := p.pick(id, false); w != nil {
-		if w.lease > 0 { // it came to linger while we waited
+		if w.lease > 0 { // it started to linger during the wait
 			p.budget.release(w.org, w.user, w.lease)
 		}
 		return w.session, nil
@@ -159,7 +158,7 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 	return p.fresh(ctx, optionsOf(key))
 }
 
-// fresh opens a session that counts as work. The caller has a lease.
+// fresh opens a session and counts it in work. The caller has a lease.
 func (p *Pool) fresh(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	p.mu.Lock()
 	closed := p.closed
@@ -178,8 +177,8 @@ func (p *Pool) fresh(ctx context.Context, opts engine.SessionOptions) (engine.Se
 	return session, nil
 }
 
-// pick takes the warm session of a key that was used last, for use: nil when
-// there is none, or none that lingers.
+// pick removes the most recently used warm session of a key from the pool and returns
+// it, or nil if there is none, or none that lingers if lingering is true.
 func (p *Pool) pick(id string, lingering bool) *warm {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,7 +192,7 @@ func (p *Pool) pick(id string, lingering bool) *warm {
 	return nil
 }
 
-// forget takes a warm session out of both indexes.
+// forget removes a warm session from both indexes.
 func (p *Pool) forget(e *list.Element) *warm {
 	w := p.lru.Remove(e).(*warm)
 	rest := slices.DeleteFunc(p.idle[w.key], func(x *list.Element) bool { return x == e })
@@ -205,7 +204,7 @@ func (p *Pool) forget(e *list.Element) *warm {
 	return w
 }
 
-// Release gives the session back. A broken one is closed.
+// Release returns the session to the pool. A broken one is closed.
 func (h *Held) Release() {
 	h.once.Do(func() { h.pool.release(h) })
 }
@@ -214,19 +213,19 @@ func (p *Pool) release(h *Held) {
 	defer p.work.Done()
 	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), linger: p.opts.lingerOf(h.key),
 		lease: h.Lease.Memory}
-	if h.passing || h.Session.Broken() {
+	if h.oneOff || h.Session.Broken() {
 		p.discard(w)
 		return
 	}
 	p.keep(w)
-	// A statement that began to wait in the meantime found no lingering session.
-	// One that slips in between waits for Linger at the longest.
+	// A statement that started to wait in the meantime found no lingering session. One
+	// that starts to wait after this check waits no longer than Linger.
 	if p.budget.waiting() {
 		p.settle(func(*warm) bool { return true })
 	}
 }
 
-// keep puts a session among the warm ones.
+// keep adds a session to the warm ones.
 func (p *Pool) keep(w *warm) {
 	var evicted []*warm
 	p.mu.Lock()
@@ -242,8 +241,8 @@ func (p *Pool) keep(w *warm) {
 	p.discard(evicted...)
 }
 
-// settle makes the lingering sessions for which match is true give back memory
-// and turn. A failure means that a session cannot be trusted with its memory.
+// settle makes the lingering sessions for which match is true return memory and turn. A
+// session that fails to do so is closed.
 func (p *Pool) settle(match func(*warm) bool) {
 	for _, w := range p.collect(func(w *warm) bool { return w.lease > 0 && match(w) }) {
 		err := w.session.Idle(context.Background(), p.opts.IdleBytes/int64(p.opts.MaxIdle))
@@ -259,15 +258,15 @@ func (p *Pool) settle(match func(*warm) bool) {
 	}
 }
 
-// reclaim closes warm sessions of organisations that run nothing, and lets go of
-// the processes that served them: others wait for their memory.
+// reclaim closes warm sessions of organisations that run nothing, and ends the
+// processes that served them, because others wait for their memory.
 func (p *Pool) reclaim() {
 	p.dropWhere(func(w *warm) bool { return w.lease == 0 && !p.budget.working(w.org) })
 	p.opts.Reclaim()
 }
 
-// collect takes the warm sessions for which match is true out of the pool. Each
-// counts as work until the caller is done with it.
+// collect removes the warm sessions for which match is true from the pool. Each is
+// counted in work until the caller has finished with it.
 func (p *Pool) collect(match func(*warm) bool) []*warm {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -283,7 +282,7 @@ func (p *Pool) collect(match func(*warm) bool) []*warm {
 	return out
 }
 
-// discard closes sessions that are in no index, and gives back what they hold.
+// discard closes sessions that are in no index and returns their memory and turns.
 func (p *Pool) discard(ws ...*warm) {
 	for _, w := range ws {
 		_ = w.session.Close()
@@ -293,8 +292,8 @@ func (p *Pool) discard(ws ...*warm) {
 	}
 }
 
-// Drop closes the idle sessions for which match is true. Sessions in use are
-// not touched: their key does not come up again when visibility has changed.
+// Drop closes the idle sessions for which match is true. Sessions in use are not
+// affected: after a change of visibility their key is not requested again.
 func (p *Pool) Drop(match func(org, user string) bool) int {
 	return p.dropWhere(func(w *warm) bool { return match(w.org, w.user) })
 }
@@ -325,15 +324,15 @@ func (p *Pool) sweep() {
 			}
 			dropped := p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout })
 			if dropped > 0 && p.Stats() == (Stats{}) {
-				// Nobody works: what the last burst took goes back to the system.
+				// No statement runs: return the memory of the last burst to the system.
 				debug.FreeOSMemory()
 			}
 		}
 	}
 }
 
-// Close refuses new statements and waits for running ones until ctx ends. It
-// returns ctx's error when some were still running then. It must be called once.
+// Close refuses new statements and waits for running ones until ctx ends. It returns
+// the error of ctx if some were still running then. It must be called once.
 func (p *Pool) Close(ctx context.Context) error {
 	p.budget.close()
 	p.mu.Lock()
@@ -351,13 +350,13 @@ func (p *Pool) Close(ctx context.Context) error {
 	}
 }
 
-// Stats is a moment's view of the pool.
+// Stats is a snapshot of the pool.
 type Stats struct {
 	Running, Queued, Idle int
 	HeldBytes             int64
 }
 
-// Stats counts sessions and memory.
+// Stats returns the numbers of sessions and their memory.
 func (p *Pool) Stats() Stats {
 	var s Stats
 	p.mu.Lock()

@@ -279,7 +279,8 @@ func TestALingeringSessionSettles(t *testing.T) {
 	require.False(t, s.closed.Load())
 }
 
-// TestARemoteSessionLingersLonger: what it has read is in its memory.
+// TestARemoteSessionLingersLonger checks LingerRemote: the session's memory holds what
+// it has read.
 func TestARemoteSessionLingersLonger(t *testing.T) {
 	eng := &fakeEngine{}
 	p := newPool(t, eng, sessions.Options{MaxRunning: 4, Linger: 10 * time.Millisecond, LingerRemote: time.Hour})

@@ -6,9 +6,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Prepare opens a session of key in the background, unless one waits already or
-// the pool is crowded: whoever is about to call Acquire can plan its statement
-// meanwhile. A failure shows in that Acquire.
+// Prepare opens a session of key in the background, unless one is available or the pool
+// is crowded. The caller can plan its statement in the meantime and then call Acquire,
+// which also returns a failure to open.
 func (p *Pool) Prepare(key Key) {
 	id := key.id()
 	if p.budget.crowded() {
@@ -35,7 +35,7 @@ func (p *Pool) Prepare(key Key) {
 	}()
 }
 
-// openWarm returns nil when the session cannot be opened.
+// openWarm opens a session. It returns nil if that fails.
 func (p *Pool) openWarm(key Key) engine.Session {
 	ctx, cancel := context.WithTimeout(context.Background(), p.opts.MaxWait)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// slowEngine opens a session when it is let.
+// slowEngine opens a session when the test allows it.
 type slowEngine struct {
 	fakeEngine
 	begun chan struct{}
@@ -34,7 +34,7 @@ func (e *slowEngine) Open(ctx context.Context, o engine.SessionOptions) (engine.
 func slowPool(t *testing.T, eng *slowEngine) *sessions.Pool {
 	p := sessions.New(eng, sessions.Options{})
 	t.Cleanup(func() {
-		close(eng.let) // whatever opens still, may
+		close(eng.let) // allow all pending opens
 		require.NoError(t, p.Close(context.Background()))
 		require.Zero(t, eng.open.Load())
 	})
@@ -47,7 +47,7 @@ func TestAStatementTakesTheSessionThatWasPreparedForIt(t *testing.T) {
 	key := sessions.Key{Org: "o", User: "a", Roots: []string{"/1"}}
 	p.Prepare(key)
 	<-eng.begun
-	p.Prepare(key) // one is under way
+	p.Prepare(key) // one is being opened
 	taken := make(chan *sessions.Held)
 	go func() {
 		h, err := p.Acquire(context.Background(), key)

@@ -18,8 +18,8 @@ type ProcessMemory struct {
 	due  time.Time
 }
 
-// sampleEvery is how long a sample is valid. The pool asks several times for each
-// statement, and the figures of worker processes are no newer.
+// sampleEvery is how long a sample is valid. The pool needs the value several times for
+// each statement, and the figures of worker processes are no newer.
 const sampleEvery = 20 * time.Millisecond
 
 // Bytes returns the memory of the process in bytes without shared pages, measured

@@ -2,9 +2,9 @@ package sessions
 
 import "container/list"
 
-// orgQueue counts what an organisation holds and queues its waiters by user. The mutex
-// of the budget guards it. Invariants: held and running are the sums over users, and a
-// user is in users exactly while it runs or waits for something.
+// orgQueue counts the leases of an organisation and queues its waiters by user. The
+// mutex of the budget guards it. Invariants: held and running are the sums over users,
+// and a user is in users exactly while it runs or waits for something.
 type orgQueue struct {
 	id      string
 	held    int64
@@ -69,7 +69,7 @@ func (q *orgQueue) remove(w *waiter) {
 	}
 }
 
-// hold adds to the number of statements and to the memory that a user holds.
+// hold adds to the number of statements and to the memory of a user.
 func (q *orgQueue) hold(user string, running int, held int64) {
 	u := q.user(user)
 	u.running += running

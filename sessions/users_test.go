@@ -51,9 +51,8 @@ func TestUsersOfAnOrganisationTakeTurns(t *testing.T) {
 	require.LessOrEqual(t, smalls[1], 3, "turns alternate: %v", smalls)
 }
 
-// TestUserHoldsHalfOfTheShareWhileOthersWait checks that a lone user gets everything
-// that the organisation may hold, and that released turns then go to other users
-// first.
+// TestUserHoldsHalfOfTheShareWhileOthersWait checks that a lone user gets all that the
+// organisation may hold, and that released turns then go to other users first.
 func TestUserHoldsHalfOfTheShareWhileOthersWait(t *testing.T) {
 	p := newPool(t, &fakeEngine{}, sessions.Options{MaxRunning: 8, OrgShare: 1, Budget: 64 << 30, Linger: time.Nanosecond})
 	var greedy []*sessions.Held
@@ -109,8 +108,8 @@ func TestUserHoldsHalfOfTheShareWhileOthersWait(t *testing.T) {
 	require.Equal(t, map[string]int{"small": 4, "greedy": 4}, all, "both hold half")
 }
 
-// TestWarmSessionDoesNotJumpTheQueue: a session that lingers serves the next
-// statement of its key at once only while nobody waits.
+// TestWarmSessionDoesNotJumpTheQueue checks that a lingering session serves the next
+// statement of its key immediately only if no other statement waits.
 func TestWarmSessionDoesNotJumpTheQueue(t *testing.T) {
 	p := newPool(t, &fakeEngine{}, sessions.Options{MaxRunning: 1, Linger: time.Hour})
 	greedy := sessions.Key{Org: "o", User: "greedy"}
@@ -135,7 +134,8 @@ func TestWarmSessionDoesNotJumpTheQueue(t *testing.T) {
 	require.Equal(t, "small", <-first)
 }
 
-// TestOneUserCannotFillTheQueueOfItsOrganisation: places stay for others.
+// TestOneUserCannotFillTheQueueOfItsOrganisation checks that places remain for other
+// users.
 func TestOneUserCannotFillTheQueueOfItsOrganisation(t *testing.T) {
 	p := newPool(t, &fakeEngine{}, sessions.Options{MaxRunning: 1, MaxQueued: 16, MaxQueuedOrg: 8})
 	blocker := acquire(t, p, sessions.Key{Org: "o", User: "greedy"})

@@ -9,8 +9,8 @@ import (
 // minRetry is the shortest pause between two attempts of [WhenFree].
 const minRetry = 100 * time.Millisecond
 
-// WhenFree calls f again while it fails with a [BusyError]. It is for work that no
-// client holds a connection for.
+// WhenFree calls f again while it fails with a [BusyError]. It is for background work
+// without a waiting client.
 func WhenFree[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	for {
 		got, err := f()
@@ -27,7 +27,7 @@ func WhenFree[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// OpenWhenFree is [Pool.Open] that waits while the pool is busy.
+// OpenWhenFree calls [Pool.Open] until the pool is not busy.
 func (p *Pool) OpenWhenFree(ctx context.Context, key Key, scratch string) (*Held, error) {
 	return WhenFree(ctx, func() (*Held, error) { return p.Open(ctx, key, scratch) })
 }

@@ -315,17 +315,17 @@ const serverShare = 4
 
 func newPool(settings config.Settings, eng, inner engine.Engine, registry *prometheus.Registry) *sessions.Pool {
 	// In one process the memory of the server cannot be told from that of statements.
-	var beside func(orgs []string) int64
+	var overhead func(orgs []string) int64
 	var reclaim func()
 	if workers, ok := inner.(*worker.Engine); ok {
 		var own sessions.ProcessMemory
 		reclaim = workers.Reclaim
-		beside = func(orgs []string) int64 {
+		overhead = func(orgs []string) int64 {
 			return workers.Beside(orgs) + min(own.Bytes(time.Now()), settings.Memory*mib/serverShare)
 		}
 	}
 	return sessions.New(eng, sessions.Options{
-		Beside: beside, Reclaim: reclaim,
+		Overhead: overhead, Reclaim: reclaim,
 		Budget: settings.Memory * mib, Lease: settings.Lease * mib, MaxRunning: settings.MaxRunning, MaxQueued: settings.MaxQueued,
 		Threads: settings.Threads, TempBytes: settings.TempBytes * mib, Registerer: registry,
 	})

@@ -13,19 +13,19 @@ import (
 
 const mib = int64(1) << 20
 
-// TestWhatIsHeldBesideLeasesLeavesLess: leases and what is held beside them stay
-// within the budget together.
-func TestWhatIsHeldBesideLeasesLeavesLess(t *testing.T) {
+// TestOverheadReducesLeases checks that leases and overhead together stay within the
+// budget.
+func TestOverheadReducesLeases(t *testing.T) {
 	const base = 100 * mib
-	var seated atomic.Int64 // processes that live
+	var processes atomic.Int64 // running processes
 	p := newPool(t, &fakeEngine{}, sessions.Options{
 		Budget: 1000 * mib, Lease: 400 * mib, OrgShare: 1, MaxRunning: 16, MaxWait: 50 * time.Millisecond, Linger: time.Nanosecond,
-		Beside: func(orgs []string) int64 { return base * max(seated.Load(), int64(len(orgs))) },
+		Overhead: func(orgs []string) int64 { return base * max(processes.Load(), int64(len(orgs))) },
 	})
 	a := acquire(t, p, sessions.Key{Org: "a", User: "1"})
 	require.Equal(t, 400*mib, a.Lease.Memory)
 	b := acquire(t, p, sessions.Key{Org: "a", User: "2"})
-	require.Equal(t, 272*mib, b.Lease.Memory, "room for another organisation and its process stays")
+	require.Equal(t, 272*mib, b.Lease.Memory, "room for another organisation and its process remains")
 	c := acquire(t, p, sessions.Key{Org: "b", User: "1"})
 	require.Equal(t, 128*mib, c.Lease.Memory, "two processes and the leases are the budget")
 	_, err := p.Acquire(context.Background(), sessions.Key{Org: "c", User: "1"})
@@ -36,10 +36,10 @@ func TestWhatIsHeldBesideLeasesLeavesLess(t *testing.T) {
 	c.Release()
 }
 
-// TestOneStatementAlwaysRuns, whatever is held beside leases.
+// TestOneStatementAlwaysRuns checks that one statement runs whatever the overhead.
 func TestOneStatementAlwaysRuns(t *testing.T) {
 	p := newPool(t, &fakeEngine{}, sessions.Options{
-		Budget: 1000 * mib, MaxWait: 50 * time.Millisecond, Linger: time.Nanosecond, Beside: func([]string) int64 { return 5000 * mib },
+		Budget: 1000 * mib, MaxWait: 50 * time.Millisecond, Linger: time.Nanosecond, Overhead: func([]string) int64 { return 5000 * mib },
 	})
 	h := acquire(t, p, sessions.Key{Org: "a", User: "1"})
 	require.Equal(t, sessions.MinLease, h.Lease.Memory)
@@ -49,15 +49,15 @@ func TestOneStatementAlwaysRuns(t *testing.T) {
 	acquire(t, p, sessions.Key{Org: "b", User: "1"}).Release()
 }
 
-// TestWhoWaitsGetsWhatIdleSessionsHold: sessions and processes that nobody uses go
-// for a statement that waits for their memory, and only then.
-func TestWhoWaitsGetsWhatIdleSessionsHold(t *testing.T) {
+// TestWaitersGetMemoryOfIdleSessions checks that unused sessions and processes are
+// closed for a statement that waits for their memory, and only then.
+func TestWaitersGetMemoryOfIdleSessions(t *testing.T) {
 	eng := &fakeEngine{}
 	var idle, reclaimed atomic.Int64
 	p := newPool(t, eng, sessions.Options{
 		Budget: 600 * mib, Lease: 200 * mib, OrgShare: 1, MaxWait: 10 * time.Second, Linger: time.Nanosecond, IdleTimeout: time.Hour,
-		Beside:  func([]string) int64 { return idle.Load() },
-		Reclaim: func() { reclaimed.Add(1); idle.Store(0) },
+		Overhead: func([]string) int64 { return idle.Load() },
+		Reclaim:  func() { reclaimed.Add(1); idle.Store(0) },
 	})
 	acquire(t, p, sessions.Key{Org: "idle", User: "1"}).Release()
 	a := acquire(t, p, sessions.Key{Org: "a", User: "1"})
@@ -66,17 +66,18 @@ func TestWhoWaitsGetsWhatIdleSessionsHold(t *testing.T) {
 	idle.Store(350 * mib)
 	b := acquire(t, p, sessions.Key{Org: "b", User: "1"})
 	require.EqualValues(t, 1, reclaimed.Load())
-	require.EqualValues(t, 2, eng.open.Load(), "the session that nobody used is closed")
+	require.EqualValues(t, 2, eng.open.Load(), "the unused session is closed")
 	a.Release()
 	b.Release()
 }
 
-// TestWhatComesBackByItselfIsUsed: no event tells that a process has ended.
-func TestWhatComesBackByItselfIsUsed(t *testing.T) {
+// TestFreedOverheadIsUsed checks that memory is used after a process has ended without
+// an event.
+func TestFreedOverheadIsUsed(t *testing.T) {
 	var held atomic.Int64
 	p := newPool(t, &fakeEngine{}, sessions.Options{
 		Budget: 600 * mib, Lease: 200 * mib, MaxWait: 30 * time.Second, Linger: time.Nanosecond,
-		Beside: func([]string) int64 { return held.Load() },
+		Overhead: func([]string) int64 { return held.Load() },
 	})
 	a := acquire(t, p, sessions.Key{Org: "a", User: "1"})
 	held.Store(350 * mib)
@@ -105,7 +106,7 @@ func TestOpenApart(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, fake(h).apart)
 	h.Release()
-	require.Zero(t, eng.open.Load(), "nobody else gets it")
+	require.Zero(t, eng.open.Load(), "it is not reused")
 	again := acquire(t, p, key)
 	require.False(t, fake(again).apart)
 	again.Release()
