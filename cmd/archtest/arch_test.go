@@ -28,32 +28,32 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestRulesCatch plants one breach after the other and expects it to be named:
-// a rule that cannot fail guards nothing.
+// TestRulesCatch introduces one violation after another and checks that it is reported.
 func TestRulesCatch(t *testing.T) {
 	cases := []struct {
 		name string
-		// files maps a path to its imports; the package name is the folder's.
+		// files maps a path to its imports. The package name is the name of the folder.
 		files map[string][]string
 		want  string // a part of the only report, or "" for none
 	}{
-		{"domain imports nothing of ours", map[string][]string{"engine/x.go": {module + "/catalog"}}, "not an allowed arrow"},
+		{"domain imports another package", map[string][]string{"engine/x.go": {module + "/catalog"}}, "not an allowed import"},
 		{"listed arrow", map[string][]string{"sessions/x.go": {module + "/engine", module + "/auth"}}, ""},
-		{"engine implementation outside cmd", map[string][]string{"api/ops/query/x.go": {module + "/engine/duckdb"}}, "chosen in cmd"},
-		{"store provider outside cmd", map[string][]string{"api/ops/query/x.go": {module + "/engine/objstore/file"}}, "chosen in cmd"},
+		{"engine implementation outside cmd", map[string][]string{"api/ops/query/x.go": {module + "/engine/duckdb"}}, "must use a contract"},
+		{"store provider outside cmd", map[string][]string{"api/ops/query/x.go": {module + "/engine/objstore/file"}}, "must use a contract"},
 		{"store contract in an operation", map[string][]string{"api/ops/query/x.go": {module + "/engine/objstore"}}, ""},
-		{"later use case", map[string][]string{"api/ops/query/x.go": {module + "/api/ops/write"}}, "not an allowed arrow"},
-		{"lake outside access", map[string][]string{"api/ops/write/x.go": {module + "/api/ops/lake"}}, "not an allowed arrow"},
-		{"lake in a door", map[string][]string{"api/v1/x.go": {module + "/api/ops/lake"}}, "chosen in cmd"},
+		{"later use case", map[string][]string{"api/ops/query/x.go": {module + "/api/ops/write"}}, "not an allowed import"},
+		{"lake outside access", map[string][]string{"api/ops/write/x.go": {module + "/api/ops/lake"}}, "not an allowed import"},
+		{"lake in the HTTP layer", map[string][]string{"api/v1/x.go": {module + "/api/ops/lake"}}, "must use a contract"},
 		{"cmd wires everything", map[string][]string{"cmd/lakewarden/x.go": {module + "/engine/duckdb", module + "/api"}}, ""},
-		{"nobody imports cmd", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/bench"}}, "nobody imports cmd"},
-		{"nobody imports bench", map[string][]string{"api/x_test.go": {module + "/bench"}}, "nobody imports cmd or bench"},
+		{"a package imports cmd", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/bench"}}, "cmd and bench must not be imported"},
+		{"a package imports bench", map[string][]string{"api/x_test.go": {module + "/bench"}}, "cmd and bench must not be imported"},
 		{"bench command", map[string][]string{"cmd/bench/x.go": {module + "/bench"}}, ""},
 		{"main imports the wiring", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/lakewarden/app"}}, ""},
-		{"a command imports the wiring", map[string][]string{"cmd/bench/x.go": {module + "/cmd/lakewarden/app"}}, "nobody imports cmd"},
+		{"a command imports the wiring", map[string][]string{"cmd/bench/x.go": {module + "/cmd/lakewarden/app"}},
+			"cmd and bench must not be imported"},
 		{"the harness imports the wiring", map[string][]string{"cmd/e2e/harness/x.go": {module + "/cmd/lakewarden/app"}}, ""},
 		{"an end-to-end test imports the wiring", map[string][]string{"cmd/e2e/query/x_test.go": {module + "/cmd/lakewarden/app"}},
-			"nobody imports cmd"},
+			"cmd and bench must not be imported"},
 		{"an end-to-end test imports the harness", map[string][]string{"cmd/e2e/query/x_test.go": {module + "/cmd/e2e/harness"}}, ""},
 		{"a test library in the harness", map[string][]string{"cmd/e2e/harness/x.go": {"github.com/stretchr/testify/require"}}, ""},
 		{"unknown package", map[string][]string{"engine/novel/x.go": {module + "/catalog"}}, "not in the table"},
@@ -71,7 +71,7 @@ func TestRulesCatch(t *testing.T) {
 		{"assert", map[string][]string{"catalog/x_test.go": {"github.com/stretchr/testify/assert"}}, "use require"},
 		{"log", map[string][]string{"auth/x.go": {"log"}}, "log/slog"},
 		{"slog", map[string][]string{"auth/x.go": {"log/slog"}}, ""},
-		{"drawer", map[string][]string{"engine/util/x.go": nil}, "says nothing"},
+		{"name without a subject", map[string][]string{"engine/util/x.go": nil}, "has no subject"},
 		{"new top-level folder", map[string][]string{"internal/x.go": nil}, "Go code lives below"},
 	}
 	for _, c := range cases {
@@ -125,11 +125,11 @@ func TestRulesCatchText(t *testing.T) {
 			"engine/delta/action/doc.go":     {Data: []byte("// Package action is.\npackage action\nimport _ \"" + module + "/engine/delta\"\n")},
 			"engine/delta/action/x_test.go":  {Data: []byte("package action_test\nimport _ \"" + module + "/engine/delta\"\n")},
 			"engine/delta/testdata/wrong.go": {Data: []byte("package wrong\n")},
-		}, "engine/delta/action/doc.go: imports engine/delta: not an allowed arrow")
+		}, "engine/delta/action/doc.go: imports engine/delta: not an allowed import")
 	})
 }
 
-// TestLimitsCatch plants a breach of each limit, and files that the limits leave out.
+// TestLimitsCatch exceeds each limit, and adds files to which the limits do not apply.
 func TestLimitsCatch(t *testing.T) {
 	file := func(lines int) *fstest.MapFile {
 		text := "// Package auth is.\npackage auth\n"
@@ -142,7 +142,8 @@ func TestLimitsCatch(t *testing.T) {
 		}
 		return out
 	}
-	// comment returns a file of comments of a length, one more than the folder may have.
+	// comment returns a file with comments of the given line length, one line more than
+	// the folder may have.
 	comment := func(length int) *fstest.MapFile {
 		line := "//" + strings.Repeat("é", length-2) + "\n"
 		return &fstest.MapFile{Data: []byte("// Package auth is.\npackage auth\n" + strings.Repeat(line, longLineCeilings["auth"]+1))}
@@ -194,7 +195,7 @@ func requireReports(t *testing.T, files fstest.MapFS, want string) {
 	require.Contains(t, got[0], want)
 }
 
-// packageName is what the package of a file is called.
+// packageName returns the name of the package of a file.
 func packageName(name string) string {
 	if strings.Count(name, "/") == 2 && strings.HasPrefix(name, "cmd/") {
 		return "main"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// check returns every breach of the rules, one line each, in tree order.
+// check returns every violation of the rules, one line each, in the order of the tree.
 func check(tree []folder) []string {
 	var found []string
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -31,7 +31,7 @@ func check(tree []folder) []string {
 	return found
 }
 
-// arrows maps each folder to what its non-test files import of ours.
+// arrows maps each folder to the folders of this module that its non-test files import.
 func arrows(tree []folder) map[string]map[string]bool {
 	graph := map[string]map[string]bool{}
 	for _, f := range tree {
@@ -53,7 +53,7 @@ func checkFolder(f folder, report func(string, ...any)) {
 		report("%s: Go code lives below %s", f.path, strings.Join(topLevel, ", "))
 	}
 	if slices.Contains(bannedNames, path.Base(f.path)) {
-		report("%s: a package named %q says nothing: name the idea", f.path, path.Base(f.path))
+		report("%s: the package name %q has no subject: name the idea", f.path, path.Base(f.path))
 	}
 
 	documented, docFile, code := false, false, false // a command documents itself in main.go
@@ -77,7 +77,7 @@ func checkFolder(f folder, report func(string, ...any)) {
 	}
 }
 
-// counted returns the files of a package that the limits of size count.
+// counted returns the files of a package to which the size limits apply.
 func counted(f folder) []sourceFile {
 	if testPackage(f.path) || within(f.path, "bench") {
 		return nil
@@ -85,7 +85,7 @@ func counted(f folder) []sourceFile {
 	return slices.DeleteFunc(slices.Clone(f.files), func(file sourceFile) bool { return file.test })
 }
 
-// checkSize compares a package and its files with their limits.
+// checkSize compares a package and its files with the limits.
 func checkSize(f folder, report func(string, ...any)) {
 	for _, file := range f.files {
 		limit := maxTestLines
@@ -109,8 +109,8 @@ func size(f folder) (lines, files int) {
 	return lines, len(counted(f))
 }
 
-// checkExceptions returns the exceptions from the limits of size that the tree no longer
-// needs, one line each.
+// checkExceptions returns the exceptions from the size limits that are no longer
+// needed, one line each.
 func checkExceptions(tree []folder) []string {
 	needed := map[string]bool{}
 	for _, f := range tree {
@@ -159,7 +159,7 @@ func checkArrow(graph map[string]map[string]bool, from string, file sourceFile, 
 		return // the external test package of a folder
 	case within(target, "cmd") || within(target, "bench"):
 		if !matchAny(target, commands[from]) && (!within(from, "cmd/e2e") || !matchAny(target, endToEnd)) {
-			report("%s: imports %s: nobody imports cmd or bench", file.name, target)
+			report("%s: imports %s: cmd and bench must not be imported", file.name, target)
 		}
 		return
 	case file.test || within(from, "cmd"):
@@ -171,7 +171,7 @@ func checkArrow(graph map[string]map[string]bool, from string, file sourceFile, 
 		report("%s: imports %s: test packages are for tests and bench", file.name, target)
 		return
 	case matchAny(target, except[from]):
-		report("%s: imports %s: chosen in cmd, seen elsewhere through its contract", file.name, target)
+		report("%s: imports %s: must use a contract instead", file.name, target)
 		return
 	case matchAny(target, allowed[from]):
 		return
@@ -182,7 +182,7 @@ func checkArrow(graph map[string]map[string]bool, from string, file sourceFile, 
 		report("%s: imports %s: package %s is not in the table of allowed imports", file.name, target, from)
 		return
 	}
-	report("%s: imports %s: not an allowed arrow (%s may import %v)", file.name, target, from, allowed[from])
+	report("%s: imports %s: not an allowed import (%s may import %v)", file.name, target, from, allowed[from])
 }
 
 func checkOwner(from string, file sourceFile, imported string, report func(string, ...any)) {
@@ -201,7 +201,7 @@ func checkOwner(from string, file sourceFile, imported string, report func(strin
 	}
 }
 
-// ownedImport compares import paths; a major version suffix is part of a module.
+// ownedImport compares import paths. A major version suffix is part of a module.
 func ownedImport(imported, prefix string) bool {
 	if imported == prefix {
 		return true
@@ -210,7 +210,7 @@ func ownedImport(imported, prefix string) bool {
 	return strings.Contains(prefix, ".") && strings.HasPrefix(imported, prefix+"/")
 }
 
-// matchAny reports whether p is one of the patterns: a path, a path with "/..."
+// matchAny reports whether p matches one of the patterns: a path, a path with "/..."
 // for itself and all below, or "*test" for packages of test code.
 func matchAny(p string, patterns []string) bool {
 	for _, pattern := range patterns {

@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// metricName is how a metric stands in Go files and in the table of
-// docs/operations.md. Names of other things begin alike and are not metrics.
+// metricName matches the names of metrics in Go files and in the table of
+// docs/operations.md, and a few other names.
 var metricName = regexp.MustCompile("[\"`](lakewarden_[a-z_]+)[\"`{]")
 
-// notMetrics are those other things.
+// notMetrics holds the other names that metricName matches.
 var notMetrics = map[string]bool{
 	"lakewarden_epoch":        true, // a channel of PostgreSQL
-	"lakewarden_commits":      true, // another one
-	"lakewarden_is_deleted":   true, // a column of our own SQL
-	"lakewarden_variant_text": true, // a function of our own SQL
-	"lakewarden_":             true, // the beginning of a name
+	"lakewarden_commits":      true, // another channel of PostgreSQL
+	"lakewarden_is_deleted":   true, // a column of generated SQL
+	"lakewarden_variant_text": true, // a function of generated SQL
+	"lakewarden_":             true, // the common prefix
 }
 
 func metricsIn(text string) map[string]bool {
@@ -34,8 +34,8 @@ func metricsIn(text string) map[string]bool {
 	return names
 }
 
-// TestEveryMetricIsDocumented compares the metrics in the code with those that
-// operators are told of.
+// TestEveryMetricIsDocumented compares the metrics in the code with the documented
+// ones.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	root := os.DirFS(filepath.Join("..", ".."))
 	var code strings.Builder

@@ -1,11 +1,11 @@
 package archtest_test
 
-// allowed says what the non-test files of a package may import of ours. A
-// trailing "/..." means the package and everything below it. A package also
-// may import its parent folder's package, unless the parent imports it.
+// allowed lists the packages of this module that the non-test files of a package may
+// import. A trailing "/..." means the package and everything below it. A package may
+// also import its parent folder's package, unless the parent imports it.
 //
-// What is not here is forbidden. Tests are free, except that nothing imports
-// cmd or bench.
+// All other imports are forbidden. Tests are exempt, except that no package imports cmd
+// or bench.
 var allowed = map[string][]string{
 	"migrations":  {},
 	"auth":        {},
@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"engine/policy/sqlfilter": {"engine", "engine/sqltype", "engine/policy"},
 	"engine/sqltree":          {},
 	"engine/sqlguard":         {"engine", "engine/sqltype", "engine/sqltree", "engine/sqlguard/..."},
-	// Each of these imports lower ones of the list only.
+	// Each of these imports only packages that are listed before it.
 	"engine/sqlguard/sqltext":   {},
 	"engine/sqlguard/refusal":   {"engine/sqltree"},
 	"engine/sqlguard/grammar":   {"engine/sqltree", "engine/sqlguard/refusal"},
@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"engine/sqlguard/leakproof": {"engine", "engine/sqltype", "engine/sqltree", "engine/sqlguard/constant"},
 	"engine/sqlguard/explain": {"engine", "engine/sqltree", "engine/sqlguard/sqltext", "engine/sqlguard/functions",
 		"engine/sqlguard/printer", "engine/sqlguard/refusal"},
-	// engine/delta: rules stand in the schema and the properties of a table.
+	// engine/delta: the schema and the properties of a table contain rules.
 	"engine/constraint": {"engine", "engine/deltasql", "engine/sqltype", "engine/constraint/sparktoken", "engine/sqltree",
 		"engine/delta"},
 	"engine/constraint/sparktoken": {},
@@ -65,7 +65,7 @@ var allowed = map[string][]string{
 	"engine/duckdb/extension": {"engine", "engine/duckdb/native"},
 	"engine/duckdb/sandbox":   {"engine", "engine/workdir", "engine/duckdb/extension", "engine/duckdb/native"},
 	"engine/duckdb/variant":   {"engine/sqltype", "engine/duckdb/native"},
-	// engine/delta/deletion: the rows that a list of files leaves out.
+	// engine/delta/deletion: deletion vectors of a list of files.
 	"engine/duckdb/scan": {"engine", "engine/sqltype", "engine/delta/deletion", "engine/duckdb/native", "engine/duckdb/sandbox",
 		"engine/duckdb/variant"},
 	"engine/duckdb/write": {"engine", "engine/sqltype", "engine/duckdb/native", "engine/duckdb/scan"},
@@ -135,8 +135,8 @@ var allowed = map[string][]string{
 	"bench": {},
 }
 
-// commands says which commands' packages may import which packages of cmd and bench.
-// The wiring is for the program and for the harness of the end-to-end tests alone.
+// commands lists the packages of cmd and bench that packages of commands may import.
+// Only the program and the harness of the end-to-end tests import the wiring.
 var commands = map[string][]string{
 	"cmd/bench":                       {"bench"},
 	"cmd/lakewarden":                  {"cmd/lakewarden/app"},
@@ -147,30 +147,30 @@ var commands = map[string][]string{
 	"cmd/e2e/harness":                 {"cmd/lakewarden/app", "cmd/lakewarden/command", "cmd/lakewarden/config"},
 }
 
-// endToEnd is what the end-to-end tests may import of cmd.
+// endToEnd lists the packages of cmd that the end-to-end tests may import.
 var endToEnd = []string{"cmd/e2e/harness", "cmd/lakewarden/config"}
 
-// except takes out of allowed what a "/..." there would let in.
+// except removes packages that a "/..." in allowed would include.
 var except = map[string][]string{
-	// The engine and the stores are chosen in cmd; everything else sees contracts.
+	// Only cmd chooses the engine and the stores. All other packages use contracts.
 	"api/problem": implementations, "api/ops/lake": implementations, "api/ops/access": implementations, "api/ops/query": implementations,
 	"api/ops/write": implementations, "api/ops/table": implementations, "api/ops/maintain": implementations, "api/ops/admin": implementations,
-	// lake: doors open no tables.
+	// lake: the HTTP layer must not open tables.
 	"api": {"api/ops/lake"}, "api/v1": {"api/ops/lake"}, "api/v1/queries": {"api/ops/lake"}, "api/v1/tables": {"api/ops/lake"},
 	"api/v1/policies": {"api/ops/lake"}, "api/v1/organisations": {"api/ops/lake"}, "api/v1/storages": {"api/ops/lake"},
 }
 
-// implementations are the engines and stores.
+// implementations lists the engines and stores.
 var implementations = []string{"engine/duckdb/...", "engine/worker",
 	"engine/objstore/file", "engine/objstore/mem", "engine/objstore/s3", "engine/objstore/gcs", "engine/objstore/azure"}
 
-// owner is a third-party or standard package that few of our packages import.
+// owner is a third-party or standard package that only some packages may import.
 type owner struct {
 	imported string   // the package and everything below it
-	by       []string // our packages, with "/..." for all below
+	by       []string // packages of this module, with "/..." for all below
 	reason   string
 	tests    bool     // the rule binds test files too
-	oracleOf []string // packages whose tests may compare with it all the same
+	oracleOf []string // packages whose tests may use it as an oracle
 }
 
 var owners = []owner{
@@ -224,24 +224,24 @@ var owners = []owner{
 	{imported: "math/rand", by: nil, tests: true, reason: "use math/rand/v2; crypto/rand for secrets"},
 }
 
-// bannedNames are packages that become a drawer for everything.
+// bannedNames lists package names without a subject.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "models", "misc", "shared", "base", "types"}
 
-// The limits of the house. Those of packages and files count lines of all kinds, and
-// leave out tests, test packages and bench.
+// The size limits. Those of packages and files count lines of all kinds. They do not
+// apply to tests, test packages and bench.
 const (
 	maxPackageLines = 3500
 	maxPackageFiles = 35
 	maxFileLines    = 400
-	// maxTestLines bounds a file that maxFileLines leaves out.
+	// maxTestLines bounds the files that are exempt from maxFileLines.
 	maxTestLines = 600
-	// maxLine bounds a line of any Go file, in characters. Lines with the tag of a field
+	// maxLine bounds the lines of all Go files, in characters. Lines with a struct tag
 	// may be longer.
 	maxLine = 140
 )
 
-// largePackages are the packages beyond the limits of a package, each with a reason and
-// its ceiling. A package within the limits must not be listed.
+// largePackages lists the packages beyond the limits, each with a reason and its
+// ceiling. A package within the limits must not be listed.
 var largePackages = map[string]struct {
 	lines, files int
 	reason       string
@@ -249,10 +249,10 @@ var largePackages = map[string]struct {
 	"engine/delta": {9800, 64, "one idea: the snapshot, the transaction and the rules between them"},
 }
 
-// largeFiles are the files beyond maxFileLines, with their ceilings.
+// largeFiles lists the files beyond maxFileLines with their ceilings.
 var largeFiles = map[string]int{}
 
-// longLineCeilings bounds the lines beyond maxLine below a folder.
+// longLineCeilings bounds the number of lines beyond maxLine below a folder.
 var longLineCeilings = map[string]int{
 	"api":     9,
 	"catalog": 4,
@@ -260,5 +260,5 @@ var longLineCeilings = map[string]int{
 	"engine":  43,
 }
 
-// topLevel are the folders that may hold Go code; the root itself holds none.
+// topLevel lists the folders that may contain Go code. The root itself contains none.
 var topLevel = []string{"cmd", "engine", "catalog", "api", "auth", "sessions", "bench", "migrations"}

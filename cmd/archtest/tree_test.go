@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// module is the prefix that makes an import path one of ours.
+// module is the import path prefix of this module.
 const module = "github.com/lakewarden/lakewarden"
 
-// sourceFile is one Go file as far as the rules look at it.
+// sourceFile holds the parts of a Go file that the rules examine.
 type sourceFile struct {
 	name    string // path from the root, with slashes
 	pkg     string // package clause
@@ -29,15 +29,15 @@ type sourceFile struct {
 	imports []string
 }
 
-// folder is the files of one package folder; its key in a tree is the path
-// from the root, "." for the root itself.
+// folder holds the files of one package folder. Its key in a tree is the path from the
+// root, "." for the root itself.
 type folder struct {
 	path  string
 	files []sourceFile
 }
 
-// readTree parses the imports of every Go file below root. Folders that git
-// ignores or that Go does not build are left out.
+// readTree parses the imports of every Go file below root. It skips folders that git or
+// Go ignores.
 func readTree(root fs.FS) ([]folder, error) {
 	byPath := map[string]*folder{}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -111,7 +111,7 @@ func readFile(root fs.FS, name string) (sourceFile, error) {
 	return file, nil
 }
 
-// structTag matches a line with the tag of a field, which cannot be broken.
+// structTag matches a line with a struct tag, which cannot be broken.
 var structTag = regexp.MustCompile("`[a-z]+:\"[^`]*\"`$")
 
 func longLines(text []byte) (n int) {
@@ -131,7 +131,7 @@ func docText(group *ast.CommentGroup) string {
 	return group.Text()
 }
 
-// ours turns an import path into a folder of the tree.
+// ours converts an import path into a folder of the tree.
 func ours(imported string) (string, bool) {
 	if imported == module {
 		return ".", true
@@ -144,5 +144,5 @@ func within(p, prefix string) bool {
 	return p == prefix || strings.HasPrefix(p, prefix+"/")
 }
 
-// testPackage reports whether a folder holds code for tests only.
+// testPackage reports whether a folder contains code for tests only.
 func testPackage(p string) bool { return strings.HasSuffix(p, "test") || within(p, "cmd/e2e") }
