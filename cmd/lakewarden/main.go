@@ -1,6 +1,6 @@
-// Command lakewarden puts governance in front of Delta Lake tables in object
-// storage. Its command line is in package command, its settings are in config, and
-// app builds the server.
+// Command lakewarden provides governance for Delta Lake tables in object storage. Its
+// command line is in package command, its settings are in config, and app builds the
+// server.
 package main
 
 import (

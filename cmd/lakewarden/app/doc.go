@@ -1,8 +1,8 @@
 // Package app builds the server from its parts. It is the only place where the
-// contracts of the other packages meet their implementations: [New] is the wiring,
-// and each file constructs one part of it.
+// contracts of the other packages meet their implementations: [New] connects the parts,
+// and each file constructs one of them.
 //
-// What may not go in: decisions about requests, rules or data. Settings are in
+// What may not go in it: decisions about requests, rules or data. Settings are in
 // config, commands in command.
 //
 // Invariants:

@@ -15,9 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/worker"
 )
 
-// newEngine verifies the engine's files, attacks both walls, and returns what
-// sessions are opened in: child processes, one for each organisation, or this
-// process.
+// newEngine verifies the engine's files, attacks both barriers, and returns the engine
+// for sessions: child processes, one for each organisation, or this process.
 func newEngine(
 	ctx context.Context, settings config.Settings, parser *duckdb.Parser, registry prometheus.Registerer, s *Service,
 ) (engine.Engine, error) {
@@ -29,8 +28,8 @@ func newEngine(
 	if err != nil {
 		return nil, err
 	}
-	// The server does not open unless both walls hold: the guard against statements,
-	// the engine's own sandbox against settings and files.
+	// The server does not start unless both barriers hold: the guard against
+	// statements, and the engine's own sandbox against settings and files.
 	if err = query.SelfTest(ctx, parser); err == nil {
 		err = here.Probe(ctx)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// audience is the only one that tokens for this server carry.
+// audience is the only audience that is accepted in tokens.
 const audience = "lakewarden"
 
 func issuersOf(settings config.Settings) ([]jwt.Issuer, error) {

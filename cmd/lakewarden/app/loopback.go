@@ -2,12 +2,11 @@ package app
 
 import "os"
 
-// exceptLoopback adds 127.0.0.1 to what the environment excepts from proxies.
-// DuckDB's extensions look at the environment of their process and at nothing
-// that a session could set: with HTTP_PROXY alone they would send what a session
-// asks of the gateway, signed but not encrypted, to the proxy. It comes before
-// anything that reads the environment from another thread. A process of workers
-// has no environment.
+// exceptLoopback adds 127.0.0.1 to the environment's exceptions from proxies. DuckDB's
+// extensions read only the environment of their process, not settings of a session.
+// With HTTP_PROXY set they would send requests for the gateway, signed but not
+// encrypted, to the proxy. It must be called before other threads read the environment.
+// Worker processes have no environment.
 func exceptLoopback() error {
 	excepted := os.Getenv("NO_PROXY")
 	if excepted == "" {
@@ -16,7 +15,7 @@ func exceptLoopback() error {
 	if excepted != "" {
 		excepted += ","
 	}
-	// One client prefers the one spelling, one the other.
+	// Clients differ in which spelling they prefer.
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		if err := os.Setenv(name, excepted+"127.0.0.1"); err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/api"
 )
 
-// serveMetrics answers /metrics on an address of its own, if there is one. It
-// ends with the service, after the drain, which is then still seen.
+// serveMetrics serves /metrics on a separate address, if one is set. It ends with the
+// service, after the drain, so that metrics show the drain.
 func serveMetrics(ctx context.Context, address string, registry *prometheus.Registry, s *Service) error {
 	if address == "" {
 		return nil
@@ -31,7 +31,7 @@ func serveMetrics(ctx context.Context, address string, registry *prometheus.Regi
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = server.Serve(l) // says that it was closed
+		_ = server.Serve(l) // always returns an error
 	}()
 	s.onClose(func(context.Context) error {
 		err := server.Close()

@@ -20,12 +20,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// operationPatience is how long a request waits before its work goes on as an
+// operationPatience is how long a request waits before its work continues as an
 // operation.
 const operationPatience = 30 * time.Second
 
-// newOperations starts the runner of long work. It ends before what the work
-// uses.
+// newOperations starts the runner of operations. It stops before the parts that
+// operations use.
 func newOperations(
 	background context.Context, settings config.Settings, store *authz.Store, queries *query.Service,
 	metrics *objstore.Metrics, log *slog.Logger, s *Service,
@@ -41,7 +41,7 @@ func newOperations(
 			Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(settings.DataDir, "tmp"), MaxBytes: settings.ResultBytes * mib,
 		},
 	}
-	// Half of the turns, so that who waits for an answer finds one.
+	// Half of the turns are reserved for callers that wait for an answer.
 	stored.Runner = longwork.NewRunner(background, store, longwork.Options{
 		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: described,
 		Discard: stored.Results.Discard, Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
@@ -50,7 +50,7 @@ func newOperations(
 	s.endWork = func(ctx context.Context) error {
 		ended.Do(func() {
 			if stored.Runner.Close(ctx) != nil {
-				log.Warn("operations did not end in time and are lost")
+				log.Warn("some operations did not end in time and are lost")
 			}
 		})
 		return nil
@@ -59,14 +59,14 @@ func newOperations(
 	return longwork.Service{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
 }
 
-// replicaName is another one after each start: what an earlier process left is
-// not taken for our own.
+// replicaName differs after each start, so that operations of an earlier process are
+// not taken for those of this one.
 func replicaName() string {
-	host, _ := os.Hostname() // only for people
+	host, _ := os.Hostname() // for display only
 	return fmt.Sprintf("%.100s/%d/%s", host, os.Getpid(), uuid.NewString())
 }
 
-// described says an error in the words that a request would have got.
+// described describes an error in the words of a response.
 func described(err error) catalog.OperationProblem {
 	told := problem.From(err)
 	p := catalog.OperationProblem{Code: told.Name, Message: told.Message}

@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/command"
 )
 
-// Main runs the command that the arguments of the process name, until it ends or the
-// process is told to stop. It returns the exit code.
+// Main runs the command named by the arguments of the process until it ends or a signal
+// stops the process. It returns the exit code.
 func Main(version string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -18,8 +18,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// readRemotely lets the sessions of an engine read remote stores through a
-// gateway, which is closed with the service.
+// readRemotely lets the sessions of an engine read remote stores through a gateway,
+// which is closed with the service.
 func readRemotely(
 	ctx context.Context, settings config.Settings, inner engine.Engine, store configLists, opener lake.Opener,
 	registry prometheus.Registerer, s *Service,
@@ -44,7 +44,7 @@ func readRemotely(
 			return store.StorageConfig(authz.System(ctx, "read remote storage"), catalog.SystemViewer(catalog.OrgID(owner)), id)
 		}
 		// A session that outlives a rotation reads with the new credential, and one
-		// that outlives the configuration reads nothing.
+		// that outlives the configuration can read nothing.
 		reopened := objstore.Reopen(func(ctx context.Context) (objstore.Bucket, error) {
 			c, err := current(ctx)
 			if err != nil {
@@ -65,7 +65,7 @@ func readRemotely(
 }
 
 // forgetBlocksEvery is the interval in which blocks of deleted configurations are
-// dropped. Nobody can read them any more; they only take up space on disk.
+// dropped. They can no longer be read and only occupy disk space.
 const forgetBlocksEvery = 5 * time.Minute
 
 // configLists are the parts of the catalog that list all configurations.
@@ -74,10 +74,10 @@ type configLists interface {
 	catalog.Organisations
 }
 
-// identityOf names the location of a configuration in the cache.
+// identityOf returns the identity of a configuration's location in the cache.
 func identityOf(c catalog.StorageConfig) string { return string(c.ID) + " " + string(c.Location) }
 
-// forgetBlocks makes a cache retain only the blocks of existing configurations.
+// forgetBlocks removes the blocks of deleted configurations from a cache.
 func forgetBlocks(ctx context.Context, retain func(identities []string), store configLists) error {
 	var identities []string
 	for c, err := range catalog.AllStorageConfigs(authz.System(ctx, "cached blocks"), store) {

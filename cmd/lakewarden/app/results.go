@@ -16,13 +16,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
-// resultsTrial bounds the trial of the results' bucket at start.
+// resultsTrial bounds the test of the results bucket at start.
 const resultsTrial = 10 * time.Second
 
-// openResults opens the place of kept results; Verify has checked it. What
-// processes that died left half-written in a folder goes. A bucket that is not
-// there, or denies what has to be done in it, is an error now and not when the
-// first result is kept; one that does not answer may do so later.
+// openResults opens the location of stored results, which Verify has checked. It
+// removes partial files of ended processes from a folder. A missing bucket or one
+// without the necessary permissions is reported now rather than when the first result
+// is stored. A bucket that does not respond is accepted, because it may do so later.
 func openResults(ctx context.Context, settings config.Settings, log *slog.Logger) (objstore.Bucket, io.Closer, error) {
 	place, err := settings.Results()
 	if err != nil {
@@ -39,23 +39,23 @@ func openResults(ctx context.Context, settings config.Settings, log *slog.Logger
 	bucket := objstore.Prefix(client, place.Prefix)
 	trial, cancel := context.WithTimeout(ctx, resultsTrial)
 	defer cancel()
-	// Whether it creates objects atomically does not matter here: each name has
-	// one writer.
+	// It does not matter whether the bucket creates objects atomically, because each
+	// name has one writer.
 	err = storage.Probe(trial, bucket).Err()
 	if errors.Is(err, objstore.ErrDenied) || errors.Is(err, objstore.ErrNoBucket) {
 		return nil, nil, errors.Join(fmt.Errorf("results_url: %w", err), client.Close())
 	}
 	if err != nil && !errors.Is(err, storage.ErrNotAtomic) {
-		log.Warn("the store of results does not answer as it should", "error", err)
+		log.Warn("cannot use the store of results yet", "error", err)
 	}
 	return bucket, client, nil
 }
 
-// abandonedAfter is longer than any result takes to be written.
+// abandonedAfter is longer than the writing of any result takes.
 const abandonedAfter = 24 * time.Hour
 
 func openResultsFolder(ctx context.Context, dir string, log *slog.Logger) (objstore.Bucket, error) {
-	// Rows of governed tables lie there.
+	// Results contain rows of governed tables.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("results_url: %w", err)
 	}
@@ -64,7 +64,7 @@ func openResultsFolder(ctx context.Context, dir string, log *slog.Logger) (objst
 		return nil, fmt.Errorf("results_url: %w", err)
 	}
 	if _, err := objstore.DiscardUploads(ctx, bucket, time.Now().Add(-abandonedAfter)); err != nil {
-		log.Warn("some of what was left half-written beside the results stays", "error", err)
+		log.Warn("some partial files of results not removed", "error", err)
 	}
 	return bucket, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
-// s3Stores opens configurations of kind s3. It caches a client for each of them.
+// s3Stores opens configurations of kind s3 and caches a client for each of them.
 type s3Stores struct {
 	secrets catalog.StorageConfigs
 	keys    *secret.Keyring
@@ -31,10 +31,10 @@ type s3Stores struct {
 
 var _ admin.Remote = (*s3Stores)(nil)
 
-// resolveTime bounds the look-up of an endpoint's name.
+// resolveTime bounds the look-up of an endpoint's host name.
 const resolveTime = 5 * time.Second
 
-// newS3Stores loads the key file, which is made at the first start.
+// newS3Stores loads the key file, which is created at the first start.
 func newS3Stores(ctx context.Context, settings config.Settings, store catalog.Store) (*s3Stores, error) {
 	keys, err := secret.LoadFor(authz.System(ctx, "key file"), settings.KeyFile, store)
 	if err != nil {
@@ -46,12 +46,12 @@ func newS3Stores(ctx context.Context, settings config.Settings, store catalog.St
 	}, nil
 }
 
-// credentialOf is where the credential of a configuration belongs.
+// credentialOf returns the binding of a configuration's credential.
 func credentialOf(org catalog.OrgID, config catalog.ConfigID) secret.Binding {
 	return secret.Binding{Org: org, Config: config, Field: "credential"}
 }
 
-// seal encrypts a credential for its configuration.
+// seal encrypts the credential of a configuration.
 func (s *s3Stores) seal(org catalog.OrgID, config catalog.ConfigID, plain []byte) ([]byte, error) {
 	return s.keys.Seal(credentialOf(org, config), plain)
 }
@@ -114,7 +114,7 @@ func (s *s3Stores) of(ctx context.Context, config catalog.StorageConfig) (objsto
 	})
 }
 
-// credential opens the stored secret of a configuration.
+// credential decrypts the stored secret of a configuration.
 func (s *s3Stores) credential(ctx context.Context, config catalog.StorageConfig) (admin.S3Credential, error) {
 	var c admin.S3Credential
 	stored, err := s.secrets.StorageSecret(authz.System(ctx, "open storage"), config.Org, config.ID)
@@ -126,7 +126,7 @@ func (s *s3Stores) credential(ctx context.Context, config catalog.StorageConfig)
 		return c, err
 	}
 	if json.Unmarshal(plain, &c) != nil {
-		// Not the error: it quotes what it could not read.
+		// The error is omitted, because it quotes its input.
 		return c, fmt.Errorf("read the credential of %s: %w", config.ID, secret.ErrSealed)
 	}
 	return c, nil

@@ -43,11 +43,11 @@ import (
 
 const mib = int64(1) << 20
 
-// Options are what the settings do not hold.
+// Options holds parameters that are not settings.
 type Options struct {
-	// Version of the program; it names the writer of commits.
+	// Version is the version of the program, which commits name as their writer.
 	Version string
-	// Holder is the name of the data directory by [workdir.Hold], or empty.
+	// Holder is the name of the data directory, returned by [workdir.Hold], or empty.
 	Holder string
 	// ReadLog selects the tables that the engine reads through their logs, for tests.
 	ReadLog func(catalog.LocatedTable) bool
@@ -75,20 +75,20 @@ func Serve(ctx context.Context, settings config.Settings, version string) error 
 	return errors.Join(err, s.Close(settings.DrainTimeout))
 }
 
-// Service is the server with the parts that are closed after it, in order.
+// Service is the server with the parts to close after it, in order of construction.
 type Service struct {
 	Server  api.Server
 	log     *slog.Logger
 	closers []func(context.Context) error
-	// endWork ends the operations. It begins with the drain of requests, and what
-	// they need is closed after it.
-	// Only the first call has an effect.
+	// endWork ends the operations. It is called at the beginning of the drain, and the
+	// parts that operations need are closed after it. Only the first call has an
+	// effect.
 	endWork func(context.Context) error
 }
 
 func (s *Service) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
 
-// background runs f until its context ends, at the latest when the service closes.
+// background runs f until its context ends, at the latest when the service is closed.
 func (s *Service) background(ctx context.Context, f func(context.Context)) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -119,7 +119,7 @@ func (s *Service) every(ctx context.Context, interval time.Duration, f func(cont
 	})
 }
 
-// Close closes the parts of the service, the last one first, within limit.
+// Close closes the parts of the service within limit, in reverse order.
 func (s *Service) Close(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -177,7 +177,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		return nil, err
 	}
 
-	// Other writers' commits are checked against the rules of their tables.
+	// Commits of other writers are checked against the rules of their tables.
 	foreign := &maintain.ForeignCommits{
 		Store: store, Lake: data, Parser: queries.Plans.Parser(), Pool: queries.Pool,
 		Metrics: maintain.NewForeignMetrics(registry), Logger: log,
@@ -185,8 +185,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	foreign.Watch()
 	s.background(background, foreign.Run)
 	tables, discovery := queries.Tables, admin.Discovery{Store: store, Lake: data}
-	// Replicas announce their commits to remote tables, so that others do not have to
-	// refresh once a second.
+	// Replicas announce their commits to remote tables, so that others need not refresh
+	// once a second.
 	data.Announce = store.AnnounceCommit
 	s.background(background, func(ctx context.Context) { data.Follow(store.WatchCommits(ctx)) })
 
@@ -253,8 +253,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 }
 
 func newAuthenticator(settings config.Settings, log *slog.Logger, members principal.Source, s *Service) (auth.Authenticator, error) {
-	// The epoch is read anew for every request: a key that was revoked a moment
-	// ago, here or beside the server, is refused by the very next one.
+	// The epoch is read for every request, so that a key revoked by any process is
+	// refused by the next request.
 	keys := apikey.New(members, apikey.Options{Epoch: members.Epoch, Logger: log})
 	s.onClose(func(context.Context) error { keys.Close(); return nil })
 	issuers, err := issuersOf(settings)
@@ -309,12 +309,14 @@ func newQueries(
 	return queries, data, opener, nil
 }
 
-// serverShare is the part of the memory budget that the server's own process counts
-// at most: 1/4. The operator leaves free what it needs beyond that.
+// serverShare is the reciprocal of the largest part of the memory budget that is
+// reserved for the server's own process. The operator provides the memory that it needs
+// beyond that.
 const serverShare = 4
 
 func newPool(settings config.Settings, eng, inner engine.Engine, registry *prometheus.Registry) *sessions.Pool {
-	// In one process the memory of the server cannot be told from that of statements.
+	// In one process the memory of the server cannot be distinguished from that of
+	// statements.
 	var overhead func(orgs []string) int64
 	var reclaim func()
 	if workers, ok := inner.(*worker.Engine); ok {

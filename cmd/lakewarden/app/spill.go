@@ -10,9 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// newSpill makes the directory for what clients do not read of responses. It removes
-// files of earlier processes: a data directory belongs to one server, whose files have
-// a name only for a moment.
+// newSpill creates the directory for unread parts of responses and removes files of
+// earlier processes. A data directory belongs to one server, whose files are unlinked
+// right after their creation.
 func newSpill(settings config.Settings, registry prometheus.Registerer) (*spill.Store, error) {
 	dir := filepath.Join(settings.DataDir, "spill")
 	if err := recreate(dir); err != nil {

@@ -15,17 +15,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
-// buckets opens storage configurations with the providers that are compiled in.
+// buckets opens storage configurations with the compiled-in providers.
 type buckets struct {
 	metrics *objstore.Metrics
 	roots   localRoots
-	// s3 is nil in commands that work on local storage only.
+	// s3 is nil in commands that only use local storage.
 	s3 *s3Stores
 }
 
 var _ lake.Opener = buckets{}
 
-// Local returns how local storage is opened, and the local roots of an organisation.
+// Local returns an opener for local storage and a function that returns the local roots
+// of an organisation.
 func Local(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error)) {
 	b := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: localRoots{configured: settings.LocalRoots, store: store}}
 	return b, b.roots.of
@@ -47,8 +48,8 @@ func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (buck
 	return objstore.Named(b.metrics.Wrap(bucket, string(config.Kind)), config.Name), nil
 }
 
-// local opens a local root. It is resolved anew each time: a link may have been
-// put in its way since the configuration was made.
+// local opens a local root. It resolves the path each time, because a link may have
+// been created after the configuration.
 func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
 	path, ok := strings.CutPrefix(string(config.Location), "file://")
 	if !ok {
@@ -64,10 +65,9 @@ func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (objst
 	return file.New(path)
 }
 
-// localRoots are the operator's directories for local storage. One that holds
-// {org} serves every organisation, each below a directory of its own; one that
-// does not serves the first organisation only, so that two tenants never share
-// a directory by accident.
+// localRoots holds the operator's directories for local storage. One that contains
+// {org} serves every organisation, each in its own directory. One that does not serves
+// the first organisation only, so that two tenants never share a directory by accident.
 type localRoots struct {
 	configured []string
 	store      catalog.Organisations

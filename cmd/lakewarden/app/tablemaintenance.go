@@ -18,24 +18,24 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// forgetWritesEvery is how often leases of writes that ended with their replica
-// are removed.
+// forgetWritesEvery is the interval in which write leases of failed replicas are
+// removed.
 const forgetWritesEvery = 10 * time.Minute
 
-// newWriteLeases ends what a killed process of this data directory has left of
-// its writes, so that nothing waits for them.
+// newWriteLeases ends the leases of a killed process of this data directory, so that no
+// operation waits for them.
 func newWriteLeases(background context.Context, holder string, store *authz.Store, log *slog.Logger, s *Service) (write.Leases, error) {
 	leases := write.Leases{Store: store, Logger: log, Holder: holder}
 	ended, err := leases.EndFormer(background)
 	if err != nil {
-		return leases, fmt.Errorf("write leases of a former process: %w", err)
+		return leases, fmt.Errorf("write leases of an earlier process: %w", err)
 	}
 	if ended > 0 {
-		log.Info("writes that a former process has left", "leases", ended)
+		log.Info("ended write leases of an earlier process", "leases", ended)
 	}
 	s.every(background, forgetWritesEvery, func(ctx context.Context) {
 		if err := leases.Sweep(ctx); err != nil && ctx.Err() == nil {
-			log.Warn("write leases not swept", "error", err)
+			log.Warn("expired write leases not removed", "error", err)
 		}
 	})
 	return leases, nil

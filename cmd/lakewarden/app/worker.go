@@ -16,14 +16,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/worker"
 )
 
-// WorkerSetup is what a worker process makes its engine from. It travels through
-// the process's control socket.
+// WorkerSetup configures the engine of a worker process. It is sent through the
+// process's control socket.
 type WorkerSetup struct {
 	Extensions []extension.Verified `json:"extensions"`
 	Lease      engine.Lease         `json:"lease"`
 }
 
-// WorkerOptions start this very program as `lakewarden worker`.
+// WorkerOptions returns options that start this program as `lakewarden worker`.
 func WorkerOptions(setup WorkerSetup) (worker.Options, error) {
 	program, err := selfProgram()
 	if err != nil {
@@ -33,8 +33,8 @@ func WorkerOptions(setup WorkerSetup) (worker.Options, error) {
 	return worker.Options{Command: []string{program, "worker"}, Setup: text}, err
 }
 
-// selfProgram is the file of the running program: also when an upgrade has put
-// another one in its place, whose messages this one would not understand.
+// selfProgram returns the file of the running program, even if an upgrade has replaced
+// it by another version, whose messages would be incompatible.
 func selfProgram() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
@@ -42,11 +42,11 @@ func selfProgram() (string, error) {
 	return os.Executable()
 }
 
-// Work is the child's end of an engine in processes, until the server lets it go.
-// It is for a process that the server has started.
+// Work runs a worker process until the server ends it. Only the server starts such
+// processes.
 func Work(ctx context.Context) error {
 	// Service managers signal all processes of a service at once. The server then
-	// drains, and ends its workers afterwards.
+	// drains and ends its workers afterwards.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	control := os.NewFile(worker.ControlFD, "control")
 	if info, err := control.Stat(); err != nil || info.Mode()&os.ModeSocket == 0 {

@@ -19,9 +19,8 @@ import (
 // forgetKeysEvery is how often the keys of old requests are removed.
 const forgetKeysEvery = time.Hour
 
-// newWrites makes the directory in which rows wait for their commit, one of this
-// process. What an earlier process left there is nobody's any more: a data
-// directory is for one server.
+// newWrites creates the directory in which rows wait for their commit. A data directory
+// belongs to one server, so files of earlier processes are removed.
 func newWrites(
 	background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases,
 	registry *prometheus.Registry, log *slog.Logger, s *Service,
@@ -44,13 +43,13 @@ func newWrites(
 	}
 	s.every(background, forgetKeysEvery, func(ctx context.Context) {
 		if err := writes.SweepKeys(ctx); err != nil && ctx.Err() == nil {
-			log.Warn("idempotency keys not swept", "error", err)
+			log.Warn("expired idempotency keys not removed", "error", err)
 		}
 	})
 	return writes, nil
 }
 
-// recreate makes dir an empty directory for this user only.
+// recreate makes dir an empty directory that only this user can access.
 func recreate(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// commandKeyLife is the life of keys that the command line makes. It is the longest
-// possible one, because no key outlives the key that made it.
+// commandKeyLife is the life of keys that the command line creates. It is the longest
+// possible one, because no key outlives the key that created it.
 const commandKeyLife = catalog.MaxKeyLife
 
 // Bootstrapped is a new organisation with its first administrator.
@@ -53,13 +53,13 @@ func runBootstrap(ctx context.Context, out io.Writer, args []string) error {
 		reply.OrganisationID, reply.WorkspaceID, reply.UserID, reply.APIKey))
 }
 
-// openCatalog opens the catalog and brings its schema up to date.
+// openCatalog opens the catalog and migrates its schema.
 func openCatalog(ctx context.Context, settings config.Settings) (*sqlstore.Store, error) {
 	return sqlstore.Open(ctx, settings.CatalogURL(), sqlstore.Options{Logger: settings.NewLogger()})
 }
 
-// Bootstrap makes an organisation with its first administrator, who may exist
-// already as a member of another one.
+// Bootstrap creates an organisation with its first administrator, who may already be a
+// member of another one.
 func Bootstrap(ctx context.Context, store catalog.Store, name, email string) (Bootstrapped, error) {
 	user, err := userByEmail(ctx, store, email)
 	if err != nil {
@@ -89,7 +89,7 @@ func userByEmail(ctx context.Context, store catalog.Store, email string) (catalo
 	return user.ID, err
 }
 
-// makeKey makes a key for all workspaces with every scope that the role allows.
+// makeKey creates a key for all workspaces with every scope of the role.
 func makeKey(
 	ctx context.Context, store catalog.Store, org catalog.OrgID, user catalog.UserID, role auth.Role, name string,
 ) (string, error) {
@@ -101,15 +101,15 @@ func makeKey(
 	return key.Reveal(), err
 }
 
-// record audits a command. Whoever runs it has the catalog in hand, so there is
-// no caller to name.
+// record audits a command. A command has direct access to the catalog, so the entry
+// names no actor.
 func record(ctx context.Context, store catalog.Audit, org catalog.OrgID, action string, user catalog.UserID) error {
 	return store.AppendAudit(ctx, catalog.AuditEntry{
 		Org: org, Action: action, Resource: "user/" + string(user), Outcome: catalog.OutcomeAllow,
 	})
 }
 
-// printReply writes the answer of a command.
+// printReply writes the result of a command.
 func printReply(out io.Writer, asJSON bool, reply any, text string) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(reply)

@@ -23,7 +23,7 @@ type Program struct {
 	Serve func(ctx context.Context, settings config.Settings, version string) error
 	// Work runs a worker process.
 	Work func(ctx context.Context) error
-	// Local returns how local storage is opened, and the roots of an organisation.
+	// Local returns an opener for local storage and the roots of an organisation.
 	Local func(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error))
 }
 
@@ -68,7 +68,7 @@ func (p Program) Run(ctx context.Context, out io.Writer, args []string) error {
 func (p Program) usage(w io.Writer) {
 	fmt.Fprintln(w, "Usage: lakewarden <command> [flags]\n\nCommands:")
 	for _, c := range p.commands() {
-		if c.summary != "" { // the others are not for people
+		if c.summary != "" { // the others are for internal use
 			fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
 		}
 	}
@@ -96,8 +96,8 @@ func (p Program) version(_ context.Context, out io.Writer, _ []string) error {
 	return err
 }
 
-// subcommandUsage handles a call that lacks its second word: it prints the usage if
-// help is asked for, and returns an error otherwise.
+// subcommandUsage handles a call without a subcommand: it prints the usage if help is
+// requested, and returns an error otherwise.
 func subcommandUsage(out io.Writer, args []string, text string) error {
 	if len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
 		_, err := fmt.Fprintln(out, "Usage: "+text)

@@ -29,8 +29,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// demoFile keeps what the demo prints. The keys in it open nothing but the demo
-// organisation on this machine.
+// demoFile stores the output of the demo. Its keys are valid for the demo organisation
+// on this machine only.
 const demoFile = "demo.json"
 
 // demoName is the name of the demo's organisation.
@@ -43,7 +43,7 @@ type demo struct {
 	OrganisationID string   `json:"organisation_id"`
 	ConfigID       string   `json:"config_id"`
 	Admin          userDemo `json:"admin"`
-	// Ana flies with two carriers, Ben works at one airport.
+	// Ana flies with two carriers, and Ben works at one airport.
 	Ana userDemo `json:"ana"`
 	Ben userDemo `json:"ben"`
 }
@@ -80,8 +80,8 @@ func readDemo(path string) (demo, error) {
 	return d, json.Unmarshal(raw, &d)
 }
 
-// makeDemo builds the organisation. The file is written last; without it an
-// organisation of the demo's name is what an earlier run left when it broke off.
+// makeDemo builds the organisation. It writes the file last. An organisation of the
+// demo's name without the file was left by an interrupted run.
 func (p Program) makeDemo(ctx context.Context, settings config.Settings, path string) (demo, error) {
 	raw, err := openCatalog(ctx, settings)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p Program) makeDemo(ctx context.Context, settings config.Settings, path st
 	}
 	defer func() { _ = raw.Close() }()
 	store := authz.New(raw)
-	if err := neverBegun(ctx, raw, settings.DataDir); err != nil {
+	if err := checkNotInterrupted(ctx, raw, settings.DataDir); err != nil {
 		return demo{}, err
 	}
 	boot, err := Bootstrap(ctx, raw, demoName, "admin@demo.example")
@@ -108,7 +108,7 @@ func (p Program) makeDemo(ctx context.Context, settings config.Settings, path st
 		return d, err
 	}
 	if len(allowed) == 0 {
-		return d, errors.New("demo: the data directory serves another organisation already; use an empty --data-dir")
+		return d, errors.New("demo: the data directory already serves another organisation; use an empty --data-dir")
 	}
 	root := filepath.Join(allowed[0], demoConfig)
 	if err := p.writeDemoTables(ctx, root); err != nil {
@@ -137,15 +137,15 @@ func (p Program) makeDemo(ctx context.Context, settings config.Settings, path st
 	return d, os.Rename(path+".new", path)
 }
 
-// neverBegun refuses to build on the remains of a demo that broke off.
-func neverBegun(ctx context.Context, store catalog.Store, dataDir string) error {
+// checkNotInterrupted refuses to continue an interrupted demo.
+func checkNotInterrupted(ctx context.Context, store catalog.Store, dataDir string) error {
 	organisations, err := store.ListOrganisations(ctx, catalog.Page{Size: catalog.MaxPageSize})
 	if err != nil {
 		return err
 	}
 	for _, org := range organisations.Items {
 		if org.Name == demoName {
-			return fmt.Errorf("an earlier demo broke off: remove the data directory %s, or name an empty one with --data-dir", dataDir)
+			return fmt.Errorf("an earlier demo was interrupted: remove the data directory %s, or choose an empty one with --data-dir", dataDir)
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func principalOf(boot Bootstrapped) (auth.Principal, error) {
 	}, err
 }
 
-// writeDemoTables turns the embedded files into Delta tables below root.
+// writeDemoTables writes the embedded files as Delta tables below root.
 func (p Program) writeDemoTables(ctx context.Context, root string) error {
 	bucket, err := file.Create(root)
 	if err != nil {
@@ -178,7 +178,7 @@ func (p Program) writeDemoTables(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = eng.Close() }() // what it made is complete
+	defer func() { _ = eng.Close() }() // the tables are already written
 	for _, name := range demodata.Tables {
 		raw, err := demodata.Files.ReadFile(name + ".parquet")
 		if err != nil {
@@ -236,8 +236,8 @@ func makeDemoUsers(ctx context.Context, store catalog.Store, d *demo) error {
 	return nil
 }
 
-// makeDemoPolicies lets everybody see the flights that their attributes name,
-// and administrators all of them.
+// makeDemoPolicies lets members see the flights that their attributes name, and
+// administrators all flights.
 func makeDemoPolicies(ctx context.Context, policies admin.Policies, config catalog.StorageConfig) error {
 	p, err := auth.PrincipalFrom(ctx)
 	if err != nil {
@@ -259,7 +259,7 @@ func makeDemoPolicies(ctx context.Context, policies admin.Policies, config catal
 	return nil
 }
 
-// tour is what a person pastes into a shell next.
+// tour returns the commands for a person to try next.
 func (d demo) tour(address string) string {
 	const ask = `curl -s http://%s/v1/query -H "Authorization: Bearer $%s" --json '{"sql":"%s"}'` + "\n"
 	const count = "SELECT carrier, count(*) AS flights FROM nycflights.flights GROUP BY 1 ORDER BY 2 DESC LIMIT 5"

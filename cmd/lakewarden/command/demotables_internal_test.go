@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// TestDeltaRSReadsTheDemoTables: another engine finds the published rows in the
-// tables that our own log code wrote, through the log and not beside it.
+// TestDeltaRSReadsTheDemoTables checks that another engine finds the published rows in
+// the tables, reading them through the log.
 func TestDeltaRSReadsTheDemoTables(t *testing.T) {
 	python := oracletest.Python(t)
 	root := t.TempDir()

@@ -1,7 +1,7 @@
 // Package command is the command line: the commands of the program, their flags and
 // their output.
 //
-// What may not go in: the construction of the server, which [Program] receives.
+// What may not go in it: the construction of the server, which [Program] receives.
 //
 // Invariants:
 //   - Results go to the writer of the call, logs and errors to stderr.

@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// runKeys manages the key file. A rotation leaves the old keys in it, since they
-// open what is stored.
+// runKeys manages the key file. A rotation does not remove old keys, because stored
+// secrets need them.
 func runKeys(_ context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "rotate" {
 		return subcommandUsage(out, args, "lakewarden keys rotate")

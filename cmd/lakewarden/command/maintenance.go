@@ -14,8 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
 )
 
-// sessionExtensions are what the server loads into sessions: httpfs only where
-// they read remote stores.
+// sessionExtensions are the extensions that the server loads into sessions: httpfs only
+// if they read remote stores.
 var sessionExtensions = []string{"delta", "httpfs"}
 
 func runExtensions(ctx context.Context, out io.Writer, args []string) error {
@@ -45,7 +45,7 @@ func runExtensions(ctx context.Context, out io.Writer, args []string) error {
 	return err
 }
 
-// runHealthcheck is for containers: it needs no other program in the image.
+// runHealthcheck is for containers, which need no other program for the check.
 func runHealthcheck(ctx context.Context, _ io.Writer, args []string) error {
 	settings, err := config.Load(flag.NewFlagSet("healthcheck", flag.ContinueOnError), args)
 	if err != nil {

@@ -20,9 +20,9 @@ type User struct {
 
 const userUsage = "lakewarden user add --org ID --email E [--role R] [--json]\n       lakewarden user key --org ID --email E [--json]"
 
-// runUser adds a member to an organisation, or makes another key for a member. No API
-// key can make one that lives longer, so an organisation needs this command when its
-// last key expires.
+// runUser adds a member to an organisation or creates another key for a member. A key
+// made with an API key never lives longer than that key, so an organisation needs this
+// command when its last key expires.
 func runUser(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "add" && args[0] != "key" {
 		return subcommandUsage(out, args, userUsage)

@@ -20,11 +20,11 @@ import (
 
 const envPrefix = "LAKEWARDEN_"
 
-// Settings is every setting of the server. The tag is the key in the YAML file;
-// in upper case with LAKEWARDEN_ in front it is the environment variable.
+// Settings holds all settings of the server. The tag is the key in the YAML file. The
+// environment variable is the key in upper case after LAKEWARDEN_.
 type Settings struct {
 	Listen string `koanf:"listen"`
-	// MetricsAddr, if set, is a listener of its own for /metrics.
+	// MetricsAddr, if set, is the address of a separate listener for /metrics.
 	MetricsAddr string `koanf:"metrics_addr"`
 	// TrustedProxies are the addresses and networks (CIDR) of trusted proxies.
 	TrustedProxies []string `koanf:"trusted_proxies"`
@@ -37,8 +37,8 @@ type Settings struct {
 	Lease          int64    `koanf:"statement_memory_mib"`
 	Threads        int      `koanf:"threads"`
 	TempBytes      int64    `koanf:"temp_mib"`
-	// SpillBytes and SpillOrgBytes bound, in MiB, the disk space for what clients have
-	// not read of responses: of all organisations, and of one.
+	// SpillBytes and SpillOrgBytes bound, in MiB, the disk space for the unread parts
+	// of responses: of all organisations, and of one.
 	SpillBytes     int64         `koanf:"spill_mib"`
 	SpillOrgBytes  int64         `koanf:"spill_org_mib"`
 	MaxRunning     int           `koanf:"max_running"`
@@ -50,9 +50,9 @@ type Settings struct {
 	DiscoveryEvery time.Duration `koanf:"discovery_interval"`
 	DrainTimeout   time.Duration `koanf:"drain_timeout"`
 	DrainNotice    time.Duration `koanf:"drain_notice"`
-	// ResultsURL is where rows of operations are kept, for all replicas.
+	// ResultsURL is the location of the stored rows of operations, for all replicas.
 	ResultsURL string `koanf:"results_url"`
-	// The credential of a results_url of s3://.
+	// The credential for an s3:// results_url.
 	ResultsAccessKeyID     string        `koanf:"results_access_key_id"`
 	ResultsSecretAccessKey string        `koanf:"results_secret_access_key"`
 	ResultsRoleARN         string        `koanf:"results_role_arn"`
@@ -60,16 +60,16 @@ type Settings struct {
 	ResultsOrgBytes        int64         `koanf:"results_org_mib"`
 	ResultsKeep            time.Duration `koanf:"results_keep"`
 	Issuers                []Issuer      `koanf:"issuers"`
-	// KeyFile opens the credentials that the catalog holds.
+	// KeyFile decrypts the credentials in the catalog.
 	KeyFile               string        `koanf:"key_file"`
 	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
 	StoreTimeout          time.Duration `koanf:"store_timeout"`
-	// CacheMemory and CacheDisk bound what is kept of remote stores, in MiB.
+	// CacheMemory and CacheDisk bound the cached blocks of remote stores, in MiB.
 	CacheMemory int64 `koanf:"cache_memory_mib"`
 	CacheDisk   int64 `koanf:"cache_disk_mib"`
 	// BodyRows bounds the rows of one write request.
 	BodyRows int64 `koanf:"body_rows"`
-	// Isolation says where the engine runs: process or none.
+	// Isolation is the isolation of the engine: process or none.
 	Isolation string `koanf:"isolation"`
 }
 
@@ -98,7 +98,8 @@ func defaults() map[string]any {
 	}
 }
 
-// defaultIsolation is a process for each organisation where they can be watched.
+// defaultIsolation returns a process for each organisation on systems where processes
+// can be watched.
 func defaultIsolation() string {
 	if runtime.GOOS == "linux" {
 		return IsolationProcess
@@ -109,7 +110,8 @@ func defaultIsolation() string {
 // ExtensionsInstall is the command whose flags are followed by names.
 const ExtensionsInstall = "extensions install"
 
-// Load reads, later wins: defaults, the YAML file, the environment, flags.
+// Load reads the settings from the defaults, the YAML file, the environment and the
+// flags. Later sources take precedence.
 func Load(fs *flag.FlagSet, args []string) (Settings, error) {
 	k := koanf.New(".")
 	flags := map[string]*string{}
@@ -151,13 +153,13 @@ func Load(fs *flag.FlagSet, args []string) (Settings, error) {
 	}
 	var c Settings
 	if err := k.Unmarshal("", &c); err != nil {
-		return Settings{}, fmt.Errorf("settings: %s", strings.Join(strings.Fields(err.Error()), " ")) // of several lines
+		return Settings{}, fmt.Errorf("settings: %s", strings.Join(strings.Fields(err.Error()), " ")) // may have several lines
 	}
 	return c, c.finish()
 }
 
-// fromEnvironment maps LAKEWARDEN_DATA_DIR to data_dir. Variables that are not
-// settings (of tests, say) are left out.
+// fromEnvironment maps LAKEWARDEN_DATA_DIR to data_dir. It ignores variables that are
+// not settings, such as those of tests.
 func fromEnvironment(key, value string) (string, any) {
 	key = strings.ToLower(strings.TrimPrefix(key, envPrefix))
 	switch {
@@ -218,7 +220,7 @@ func (c *Settings) CatalogURL() string {
 	return "sqlite:" + filepath.Join(c.DataDir, "catalog.db")
 }
 
-// Isolations: where the engine runs.
+// The values of [Settings.Isolation].
 const (
 	IsolationProcess = "process"
 	IsolationNone    = "none"

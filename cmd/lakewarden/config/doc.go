@@ -1,7 +1,7 @@
-// Package config reads and checks the settings of the server: defaults, the YAML
-// file, the environment and flags, of which the later ones win.
+// Package config reads and checks the settings of the server: defaults, the YAML file,
+// the environment and flags, in order of increasing precedence.
 //
-// What may not go in: the construction of what a setting is about.
+// What may not go in it: the construction of the parts that the settings configure.
 //
 // Invariants:
 //   - [Load] returns settings that [Settings.Verify] accepts, with absolute paths.

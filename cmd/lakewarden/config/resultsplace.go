@@ -38,7 +38,7 @@ func (c *Settings) Results() (Place, error) {
 func (c *Settings) resultsBucket(u *url.URL) (Place, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Place{}, errors.New("results_url: what follows the question mark cannot be read")
+		return Place{}, errors.New("results_url: the query after the question mark is invalid")
 	}
 	place := Place{Prefix: strings.Trim(u.Path, "/")}
 	place.Bucket = s3.Options{

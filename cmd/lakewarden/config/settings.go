@@ -12,17 +12,17 @@ import (
 // ServeCommand is the command that runs the server. Its help lists all settings.
 const ServeCommand = "serve"
 
-// withoutDefault says what holds for settings that [defaults] leaves open.
+// withoutDefault describes the value of settings without an entry in [defaults].
 var withoutDefault = map[string]string{
 	"database_url":  "SQLite in the data directory",
-	"extension_dir": "extensions beside the binary",
+	"extension_dir": "extensions next to the binary",
 	"issuers":       "none; in the YAML file only",
 	"key_file":      "<data dir>/keys.json",
 	"local_roots":   "<data dir>/storage",
 	"results_url":   "<data dir>/results",
 }
 
-// settingKeys are the keys of [Config], in its order.
+// settingKeys returns the keys of [Settings] in declaration order.
 func settingKeys() []string {
 	t := reflect.TypeFor[Settings]()
 	var keys []string
@@ -36,10 +36,10 @@ func settingKeys() []string {
 
 func variable(key string) string { return envPrefix + strings.ToUpper(key) }
 
-// printSettings lists every setting with what it is when nobody sets it.
+// printSettings lists every setting with its default.
 func printSettings(w io.Writer) {
 	fmt.Fprintln(w, "\nSettings, by environment variable; in lower case without LAKEWARDEN_ they are the keys\n"+
-		"of the YAML file. README.md, \"Configuration\", says what each means.")
+		"of the YAML file. README.md, \"Configuration\", describes each of them.")
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	values := defaults()
 	for _, key := range settingKeys() {
@@ -53,11 +53,11 @@ func printSettings(w io.Writer) {
 		}
 		fmt.Fprintf(table, "  %s\t%v\n", variable(key), value)
 	}
-	_ = table.Flush() // of a help text
+	_ = table.Flush() // the help text needs no error
 }
 
-// flagUsage is what --help prints. The settings are those of every command; the
-// server's help has them all.
+// flagUsage prints the help of a command. All commands read the settings, but only the
+// help of the server lists all of them.
 func flagUsage(fs *flag.FlagSet) {
 	fmt.Fprintf(fs.Output(), "Usage of lakewarden %s:\n", fs.Name())
 	fs.PrintDefaults()
@@ -65,5 +65,5 @@ func flagUsage(fs *flag.FlagSet) {
 		printSettings(fs.Output())
 		return
 	}
-	fmt.Fprintf(fs.Output(), "\nEvery setting of the server counts here too: see \"lakewarden %s --help\".\n", ServeCommand)
+	fmt.Fprintf(fs.Output(), "\nThe settings of the server apply too: see \"lakewarden %s --help\".\n", ServeCommand)
 }

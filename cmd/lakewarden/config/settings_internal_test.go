@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHelpListsEverySetting with its default, and the table of README.md has each.
+// TestHelpListsEverySetting checks that the help lists every setting with its default,
+// and that the table of README.md has each of them.
 func TestHelpListsEverySetting(t *testing.T) {
 	var help bytes.Buffer
 	flags := flag.NewFlagSet(ServeCommand, flag.ContinueOnError)
@@ -28,7 +29,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 	require.Greater(t, len(settingKeys()), 30)
 	for _, key := range settingKeys() {
 		require.NotEmpty(t, told[variable(key)], key)
-		if key != "issuers" { // no variable says what an issuer is
+		if key != "issuers" { // issuers cannot be set by a variable
 			require.Contains(t, string(readme), "`"+variable(key)+"`")
 		}
 	}
@@ -37,7 +38,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 	require.Equal(t, "10m", told["LAKEWARDEN_MAX_QUERY_TIMEOUT"])
 	require.Equal(t, "none", told["LAKEWARDEN_RESULTS_ROLE_ARN"])
 
-	// What the help says of paths is what they come to.
+	// The paths in the help match the effective paths.
 	dir := t.TempDir()
 	t.Setenv("LAKEWARDEN_DATA_DIR", dir)
 	config, err := Load(flag.NewFlagSet("test", flag.ContinueOnError), nil)

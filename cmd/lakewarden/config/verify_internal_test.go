@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// faults sets one setting each to a value that the server refuses.
+// faults sets one setting each to an invalid value.
 var faults = map[string]func(*Settings){
 	"listen":               func(c *Settings) { c.Listen = "nowhere" },
 	"metrics_addr":         func(c *Settings) { c.MetricsAddr = "nowhere" },
@@ -43,9 +43,9 @@ var faults = map[string]func(*Settings){
 	"isolation":            func(c *Settings) { c.Isolation = "hope" },
 }
 
-// TestVerifyNamesTheFirstSettingAtFault breaks all settings, then repairs them
-// one by one: what Verify names is always the first broken one in the order of
-// Config, whichever way a map is walked.
+// TestVerifyNamesTheFirstSettingAtFault makes all settings invalid and then corrects
+// them one by one. Verify must name the first invalid one in the order of Settings,
+// whatever the order of map iteration.
 func TestVerifyNamesTheFirstSettingAtFault(t *testing.T) {
 	var order []string
 	for _, key := range settingKeys() {
@@ -77,7 +77,7 @@ func TestVerifyComparesTheTwoTimeouts(t *testing.T) {
 	require.EqualError(t, c.Verify(), "query_timeout: must not exceed max_query_timeout")
 }
 
-// loaded returns the default settings with a data directory of the test.
+// loaded returns the default settings with a temporary data directory.
 func loaded(t testing.TB) Settings {
 	t.Helper()
 	config, err := Load(flag.NewFlagSet("test", flag.ContinueOnError), []string{"--data-dir", t.TempDir()})
@@ -85,7 +85,7 @@ func loaded(t testing.TB) Settings {
 	return config
 }
 
-// named is the setting that an error names.
+// named returns the setting that an error names.
 func named(err error) string {
 	if err == nil {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/command/demodata"
 )
 
-// TestFiles reads every embedded file as Parquet and compares its size with
-// what the data set is known to hold.
+// TestFiles reads every embedded file as Parquet and compares its size with the known
+// size of the data set.
 func TestFiles(t *testing.T) {
 	rows := map[string]int64{"airlines": 16, "airports": 1458, "planes": 3322, "weather": 26115, "flights": 336776}
 	columns := map[string]int{"airlines": 2, "airports": 8, "planes": 9, "weather": 15, "flights": 19}

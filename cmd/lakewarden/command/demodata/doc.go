@@ -1,9 +1,8 @@
-// Package demodata holds the real data of the demo organisation: every flight
-// that left New York City in 2013, with the airlines, airports, planes and
-// weather that go with it. It is compiled into the binary, so that one file is
-// a complete demonstration.
+// Package demodata contains the real data of the demo organisation: every flight that
+// left New York City in 2013, with the related airlines, airports, planes and weather.
+// It is compiled into the binary, so that one file is a complete demonstration.
 //
-// It is data only: what becomes of it is the business of the demo command.
+// It contains data only. The demo command decides about its use.
 package demodata
 
 import "embed"

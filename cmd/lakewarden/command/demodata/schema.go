@@ -1,6 +1,6 @@
 package demodata
 
-// Column is one column of a table, with Delta's name of its type.
+// Column is one column of a table with the Delta name of its type.
 type Column struct{ Name, Type string }
 
 // Columns holds the columns of every table, in order.
