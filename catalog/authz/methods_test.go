@@ -516,7 +516,7 @@ func TestEveryMethodHasACase(t *testing.T) {
 	}
 	for name, m := range methods {
 		have = append(have, name)
-		require.True(t, m.denied != nil || len(m.allowed) >= len(everyone), "%s says who is allowed, so it must say how others are denied", name)
+		require.True(t, m.denied != nil || len(m.allowed) >= len(everyone), "%s must name the error for people who are not allowed", name)
 	}
 	slices.Sort(have)
 	slices.Sort(want)

@@ -85,8 +85,8 @@ func TestWorkspaceRoleCounts(t *testing.T) {
 	}
 	_, err := f.store.RenameTable(as(editor), authz.ViewerOf(editor), f.table.ID, catalog.AnyVersion, "other")
 	missing(t, err, auth.ScopeTablesModify)
-	require.NoError(t, rename(f.people["builder"], f.spaced), "a viewer of the space keeps the organisation role")
-	require.ErrorIs(t, rename(f.people["admin"], f.spaced), catalog.ErrNotFound, "an administrator who is no member does not see it")
+	require.NoError(t, rename(f.people["builder"], f.spaced), "the organisation role of a viewer of the space applies")
+	require.ErrorIs(t, rename(f.people["admin"], f.spaced), catalog.ErrNotFound, "an administrator who is not a member does not see it")
 	missing(t, rename(narrow(editor, auth.ScopeTablesRead), f.spaced), auth.ScopeTablesModify)
 	missing(t, rename(asKey(editor, ""), f.table), auth.ScopeTablesModify)
 	require.ErrorIs(t, rename(asKey(editor, ""), f.spaced), catalog.ErrNotFound)
@@ -226,7 +226,7 @@ func TestKeysForAllWorkspacesSeeWhatTheirUserSees(t *testing.T) {
 	require.NoError(t, err)
 	outside := everywhere(f.people["admin"])
 	_, err = f.store.StorageConfig(as(outside), authz.ViewerOf(outside), f.inSpace.ID)
-	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator who is no member")
+	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator who is not a member")
 	unknown := all
 	unknown.Method = ""
 	require.True(t, authz.ViewerOf(unknown).Limited)
@@ -292,9 +292,9 @@ func TestOperationsAreShownAsFarAsAKeyReaches(t *testing.T) {
 	}
 }
 
-// TestNobodyGrantsAboveThemselves covers scopes narrower than a role, and a role lower
+// TestNoGrantAboveOwnRole covers scopes narrower than a role, and a role lower
 // than the one in the catalog.
-func TestNobodyGrantsAboveThemselves(t *testing.T) {
+func TestNoGrantAboveOwnRole(t *testing.T) {
 	f := newFixture(t)
 	lower := f.people["builder"]
 	lower.Scopes = lower.Scopes.Union(auth.NewScopeSet(auth.ScopeUsersWrite)) // as if builders could

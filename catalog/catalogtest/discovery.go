@@ -31,9 +31,9 @@ func discovery(t *testing.T, w *world) {
 	require.Empty(t, result.Vanished, "a partial listing proves no absence")
 	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a}, Complete: true})
 	require.Len(t, result.Vanished, 1)
-	gone := result.Vanished[0]
-	require.Equal(t, catalog.TableVanished, gone.State)
-	w.same(gone, w.reload(gone))
+	vanished := result.Vanished[0]
+	require.Equal(t, catalog.TableVanished, vanished.State)
+	w.same(vanished, w.reload(vanished))
 	_, err = w.ResolveDelta(w.ctx, v, b.DeltaID)
 	require.ErrorIs(t, err, catalog.ErrNotFound)
 	answers, err := w.ResolveTables(w.ctx, v, []catalog.TableName{{Schema: "c", Table: "b"}})
@@ -43,7 +43,7 @@ func discovery(t *testing.T, w *world) {
 	_, err = w.RegisterTable(w.ctx, v, catalog.NewTable{Config: config.ID, DeltaID: w.delta(), Path: "x", Name: "B"})
 	existing(w, err, "name")
 
-	renamed, err := w.RenameTable(w.ctx, v, gone.ID, gone.Version, "kept")
+	renamed, err := w.RenameTable(w.ctx, v, vanished.ID, vanished.Version, "kept")
 	require.NoError(t, err)
 	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a, b}, Complete: true})
 	require.Len(t, result.Returned, 1)
@@ -132,7 +132,7 @@ func changedIdentity(t *testing.T, w *world) {
 	require.ErrorIs(t, err, catalog.ErrNotFound, "an unreadable table does not resolve by its new id")
 
 	// Discovery alone never accepts the new identity: not if it finds the same unknown
-	// table again, another one, or none in between.
+	// table again, a different one, or none in between.
 	w.sync(config, at("t", second))
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)
 	w.sync(config, catalog.Discovery{Complete: true})

@@ -44,7 +44,7 @@ func epoch(t *testing.T, w *world) {
 			_, err := w.UpdateWorkspace(w.ctx, org, space, 1, catalog.WorkspaceChange{Name: ptr("n")})
 			return err
 		}},
-		{"workspace gone", func() error { return w.DeleteWorkspace(w.ctx, org, space, 2) }},
+		{"workspace deleted", func() error { return w.DeleteWorkspace(w.ctx, org, space, 2) }},
 		{"config", func() error {
 			_, err := w.UpdateStorageConfig(w.ctx, v, config.ID, 1, catalog.StorageConfigChange{Name: ptr("d")})
 			return err
@@ -53,11 +53,11 @@ func epoch(t *testing.T, w *world) {
 		{"discovery", func() error { _, err := w.SyncTables(w.ctx, v, config.ID, at("t", deltaID)); return err }},
 		{"adoption", func() error { _, err := w.AdoptIdentity(w.ctx, v, table.ID, 3, true, owner); return err }},
 		{"table dropped", func() error { return w.DropTable(w.ctx, v, table.ID, 4) }},
-		{"config gone", func() error { return w.DeleteStorageConfig(w.ctx, v, config.ID, 2) }},
+		{"config deleted", func() error { return w.DeleteStorageConfig(w.ctx, v, config.ID, 2) }},
 		{"policy", func() error { _, err := w.UpdatePolicy(w.ctx, org, p.ID, 1, rowPolicy(""), owner); return err }},
-		{"policy gone", func() error { return w.DeletePolicy(w.ctx, org, p.ID, 2, owner) }},
+		{"policy deleted", func() error { return w.DeletePolicy(w.ctx, org, p.ID, 2, owner) }},
 		{"key", func() error { _, err := w.RevokeAPIKey(w.ctx, org, key.ID); return err }},
-		{"organisation gone", func() error { return w.DeleteOrganisation(w.ctx, org, 2) }},
+		{"organisation deleted", func() error { return w.DeleteOrganisation(w.ctx, org, 2) }},
 	} {
 		before := w.epochNow()
 		require.NoError(t, change.do(), change.name)

@@ -54,11 +54,11 @@ func keys(t *testing.T, w *world) {
 	}
 	space := w.workspace(org)
 	for name, broken := range map[string]func(*catalog.NewAPIKey){
-		"owner is no member":                     func(n *catalog.NewAPIKey) { n.User = stranger },
-		"owner is not in the workspace":          func(n *catalog.NewAPIKey) { n.Workspace = space },
-		"workspace of another organisation":      func(n *catalog.NewAPIKey) { n.Workspace = w.defaultWorkspace(other) },
-		"organisation that does not exist":       func(n *catalog.NewAPIKey) { n.Org = catalog.NewID[catalog.OrgID]() },
-		"organisation of which one is no member": func(n *catalog.NewAPIKey) { n.Org = other },
+		"owner is not a member":                       func(n *catalog.NewAPIKey) { n.User = stranger },
+		"owner is not in the workspace":               func(n *catalog.NewAPIKey) { n.Workspace = space },
+		"workspace of another organisation":           func(n *catalog.NewAPIKey) { n.Workspace = w.defaultWorkspace(other) },
+		"organisation that does not exist":            func(n *catalog.NewAPIKey) { n.Org = catalog.NewID[catalog.OrgID]() },
+		"organisation of which owner is not a member": func(n *catalog.NewAPIKey) { n.Org = other },
 	} {
 		bad := w.newKey(org, owner)
 		broken(&bad)

@@ -58,7 +58,7 @@ func lastAdmin(t *testing.T, w *world) {
 	_, err = w.SetMemberRole(w.ctx, org, owner, catalog.RoleViewer)
 	require.ErrorIs(t, err, catalog.ErrLastAdmin)
 	_, err = w.SetMemberRole(w.ctx, org, owner, catalog.RoleAdmin)
-	require.NoError(t, err, "the role that one has is no change")
+	require.NoError(t, err, "the current role is not a change")
 
 	_, err = w.UpdateOrganisation(w.ctx, org, catalog.AnyVersion, catalog.OrganisationChange{Owner: &admin})
 	require.NoError(t, err)

@@ -164,7 +164,7 @@ func deletedPolicies(t *testing.T, w *world) {
 		}
 	}
 
-	gone := func(p catalog.Policy) catalog.PolicyRevision {
+	deleted := func(p catalog.Policy) catalog.PolicyRevision {
 		return catalog.PolicyRevision{Policy: p.ID, Org: org, Version: p.Version + 1, Action: catalog.PolicyDeleted, PolicySpec: p.PolicySpec,
 			By: owner}
 	}
@@ -172,8 +172,8 @@ func deletedPolicies(t *testing.T, w *world) {
 		By: owner}
 	returned := catalog.PolicyRevision{Policy: back.ID, Org: org, Version: 2, Action: catalog.PolicyUpdated, PolicySpec: rowPolicy(two),
 		By: owner}
-	for table, want := range map[catalog.DeltaID][]catalog.PolicyRevision{one: {away, gone(second), gone(first)}, two: {gone(moved), returned},
-		w.delta(): {}} {
+	for table, want := range map[catalog.DeltaID][]catalog.PolicyRevision{one: {away, deleted(second), deleted(first)},
+		two: {deleted(moved), returned}, w.delta(): {}} {
 		got, err := w.DeletedPolicies(w.ctx, org, table)
 		require.NoError(t, err)
 		require.Len(t, got, len(want))

@@ -53,7 +53,7 @@ func storageConfigs(t *testing.T, w *world) {
 
 	stranger2 := catalog.MemberViewer(org, w.member(org, catalog.RoleAdmin))
 	_, err = w.UpdateStorageConfig(w.ctx, stranger2, created.ID, 1, catalog.StorageConfigChange{Name: ptr("x")})
-	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator does not see what is personal")
+	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator does not see personal configurations")
 	require.ErrorIs(t, w.DeleteStorageConfig(w.ctx, stranger2, created.ID, 1), catalog.ErrNotFound)
 
 	changed, err := w.UpdateStorageConfig(w.ctx, viewer, created.ID, 1, catalog.StorageConfigChange{Name: ptr("Other")})

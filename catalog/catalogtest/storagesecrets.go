@@ -32,7 +32,7 @@ func storageSecrets(t *testing.T, w *world) {
 	secret := catalog.StorageSecret{Sealed: []byte("other"), AuthMode: "assume_role", ExpiresAt: expires}
 	replaced, err := w.ReplaceStorageSecret(w.ctx, viewer, created.ID, 1, secret)
 	require.NoError(t, err)
-	require.Equal(t, int64(2), replaced.Version, "whoever remembers a client sees that it is old")
+	require.Equal(t, int64(2), replaced.Version, "the version shows that a cached client is outdated")
 	require.Equal(t, "assume_role", replaced.AuthMode)
 	require.Equal(t, expires, replaced.CredentialExpiresAt)
 	_, err = w.ReplaceStorageSecret(w.ctx, viewer, created.ID, 1, catalog.StorageSecret{Sealed: []byte("late"), AuthMode: "access_key"})
@@ -48,7 +48,7 @@ func storageSecrets(t *testing.T, w *world) {
 	require.ErrorIs(t, err, catalog.ErrNotFound, "of another organisation")
 	admin := catalog.MemberViewer(org, w.member(org, catalog.RoleAdmin))
 	_, err = w.ReplaceStorageSecret(w.ctx, admin, created.ID, catalog.AnyVersion, secret)
-	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator does not see what is personal")
+	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator does not see personal configurations")
 
 	plain, err := w.CreateStorageConfig(w.ctx, catalog.NewStorageConfig{Org: org, Owner: owner, Name: "l", Kind: catalog.KindLocal,
 		Location: "file:///x/"})

@@ -48,7 +48,7 @@ func workspaces(t *testing.T, w *world) {
 	list, err = w.ListWorkspaces(w.ctx, org, catalog.WorkspaceFilter{Member: user}, catalog.Page{})
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)
-	require.Equal(t, 2, list.Items[0].MemberCount, "everybody is in the default one")
+	require.Equal(t, 2, list.Items[0].MemberCount, "all members of the organisation are in the default one")
 	list, err = w.ListWorkspaces(w.ctx, org, catalog.WorkspaceFilter{Member: stranger}, catalog.Page{})
 	require.NoError(t, err)
 	require.Empty(t, list.Items)

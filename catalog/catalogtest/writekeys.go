@@ -17,16 +17,16 @@ func writeKeys(t *testing.T, w *world) {
 	start := w.now()
 	claimed := map[string]bool{}
 	claim := func(org catalog.OrgID, key, fingerprint string) catalog.WriteKey {
-		kept, err := w.ClaimWriteKey(w.ctx, org, key, fingerprint)
+		record, err := w.ClaimWriteKey(w.ctx, org, key, fingerprint)
 		require.NoError(t, err)
 		first := !claimed[key+string(org)]
 		claimed[key+string(org)] = true
-		require.Equal(t, first, kept.ClaimedAt.IsZero(), "it tells whether there was an earlier request")
+		require.Equal(t, first, record.ClaimedAt.IsZero(), "it reports whether there was an earlier request")
 		if !first {
-			require.True(t, kept.ClaimedAt.After(start) && kept.ClaimedAt.Before(w.now()))
+			require.True(t, record.ClaimedAt.After(start) && record.ClaimedAt.Before(w.now()))
 		}
-		kept.ClaimedAt = time.Time{}
-		return kept
+		record.ClaimedAt = time.Time{}
+		return record
 	}
 	require.Equal(t, catalog.WriteKey{Fingerprint: "one"}, claim(org, "key", "one"))
 	require.Equal(t, catalog.WriteKey{Fingerprint: "one"}, claim(org, "key", "two"), "the first request has the key")

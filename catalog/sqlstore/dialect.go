@@ -44,8 +44,8 @@ func (d dialect) text(statement string) string {
 	if !d.numbered {
 		return statement
 	}
-	if kept, ok := numberedTexts.Load(statement); ok {
-		return kept.(string)
+	if cached, ok := numberedTexts.Load(statement); ok {
+		return cached.(string)
 	}
 	var b strings.Builder
 	n := 0

@@ -33,10 +33,10 @@ func (p *preparedPool) QueryContext(ctx context.Context, query string, args ...a
 // statement returns nil if the cache is full. Statements are closed with their pool.
 func (p *preparedPool) statement(ctx context.Context, query string) (*sql.Stmt, error) {
 	p.mu.RLock()
-	kept, full := p.statements[query], len(p.statements) >= maxPrepared
+	cached, full := p.statements[query], len(p.statements) >= maxPrepared
 	p.mu.RUnlock()
-	if kept != nil || full {
-		return kept, nil
+	if cached != nil || full {
+		return cached, nil
 	}
 	fresh, err := p.PrepareContext(ctx, query)
 	if err != nil {
@@ -44,9 +44,9 @@ func (p *preparedPool) statement(ctx context.Context, query string) (*sql.Stmt, 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if kept := p.statements[query]; kept != nil {
+	if cached := p.statements[query]; cached != nil {
 		_ = fresh.Close() //nolint:sqlclosecheck // another goroutine has cached the statement
-		return kept, nil
+		return cached, nil
 	}
 	p.statements[query] = fresh
 	return fresh, nil

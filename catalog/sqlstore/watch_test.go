@@ -93,29 +93,29 @@ func TestCommitsAreAnnounced(t *testing.T) {
 	admin, err := sql.Open("pgx", text)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, admin.Close()) }()
-	heard, own := watched.WatchCommits(ctx), writer.WatchCommits(ctx)
+	received, own := watched.WatchCommits(ctx), writer.WatchCommits(ctx)
 	next := func(commits <-chan catalog.CommittedTable) catalog.CommittedTable {
 		t.Helper()
 		select {
 		case c := <-commits:
 			return c
 		case <-time.After(10 * time.Second):
-			t.Fatal("nothing was heard")
+			t.Fatal("nothing was received")
 			return catalog.CommittedTable{}
 		}
 	}
 	anything := catalog.CommittedTable{}
-	require.Equal(t, anything, next(heard), "what was announced before is not known")
+	require.Equal(t, anything, next(received), "earlier announcements are unknown")
 	require.Equal(t, anything, next(own))
 	for range 3 {
 		orders := catalog.CommittedTable{Config: "c", Path: "sales/'orders' \"2\""}
 		require.NoError(t, writer.AnnounceCommit(ctx, orders))
-		require.Equal(t, orders, next(heard))
+		require.Equal(t, orders, next(received))
 		require.NoError(t, writer.AnnounceCommit(ctx, catalog.CommittedTable{Config: "c", Path: strings.Repeat("x", 10_000)}))
-		require.Equal(t, anything, next(heard), "too long to be said")
+		require.Equal(t, anything, next(received), "the path is too long for an announcement")
 		kill(ctx, t, admin, "watched")
-		require.Equal(t, anything, next(heard), "what was announced meanwhile is not known")
+		require.Equal(t, anything, next(received), "announcements in the meantime are unknown")
 	}
 	require.NoError(t, watched.AnnounceCommit(ctx, catalog.CommittedTable{Path: "last"}))
-	require.Equal(t, catalog.CommittedTable{Path: "last"}, next(own), "of its own it hears nothing")
+	require.Equal(t, catalog.CommittedTable{Path: "last"}, next(own), "it does not receive its own announcements")
 }

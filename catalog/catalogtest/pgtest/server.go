@@ -116,7 +116,7 @@ func credential() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("running as root, and there is no user to run postgres as")
+	return nil, errors.New("running as root, and no unprivileged user to run postgres was found")
 }
 
 func freePort() (int, error) {
