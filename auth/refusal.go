@@ -3,7 +3,7 @@ package auth
 // Refusal is a refused credential with the identity that it claims, which allows
 // refusals to be counted. It wraps the sentinel of the cause.
 //
-// A claim is unverified: anybody who knows a prefix or a subject can claim it. No
+// A claim is unverified: anyone who knows a prefix or a subject can claim it. No
 // decision about an accepted credential may depend on a claim.
 type Refusal struct {
 	// Prefix is the visible part of an API key, or empty.

@@ -73,7 +73,7 @@ func (m *model) granted(t *rapid.T, w *waiter) {
 			continue
 		}
 		others = true
-		require.True(t, m.below(got.org, got.user) || !m.below(x.org, x.user), "a user at half goes before one below it")
+		require.True(t, m.below(got.org, got.user) || !m.below(x.org, x.user), "a user at half is not served before one below it")
 	}
 	count, bytes := m.running(func(h heldTurn) bool { return h.org == got.org && h.user == got.user })
 	if others && count > 0 && m.below(got.org, got.user) {
@@ -98,7 +98,7 @@ func (m *model) granted(t *rapid.T, w *waiter) {
 			continue
 		}
 		x.passed[got.user]++
-		require.LessOrEqual(t, x.passed[got.user], 1, "a user goes twice before another one below half")
+		require.LessOrEqual(t, x.passed[got.user], 1, "no user is served twice before another one below half")
 	}
 }
 
@@ -112,7 +112,7 @@ func (m *model) idle(t *rapid.T) {
 		running, _ := m.running(func(h heldTurn) bool { return h.org == x.org })
 		require.False(t, m.orgBelow(x.org), "organisation below its share")
 		require.Positive(t, running, "organisation without a statement")
-		// What is free is the room for another organisation.
+		// The free memory is reserved for another organisation.
 		require.True(t, total+1 >= m.opts.MaxRunning || m.opts.Budget-held < 2*MinLease, "room for one more than is set aside")
 	}
 }
@@ -166,7 +166,7 @@ func TestTurnsFollowTheModel(t *testing.T) {
 			b.putBack(h.org, h.user, h.n)
 			serve()
 		}
-		require.Empty(t, m.waiting, "everybody is served in the end")
+		require.Empty(t, m.waiting, "all waiters are served in the end")
 		require.Empty(t, maps.Collect(maps.All(b.orgs)))
 		require.Zero(t, b.turns.Len())
 		require.Equal(t, opts.Budget, b.free)

@@ -263,7 +263,7 @@ func TestALingeringSessionKeepsItsLeaseUntilSomebodyNeedsRoom(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	other, err := p.Acquire(ctx, sessions.Key{Org: "p", User: "b"})
-	require.NoError(t, err, "the only turn is given up at once")
+	require.NoError(t, err, "the only turn is returned immediately")
 	require.Equal(t, int64(1), first.idled.Load())
 	other.Release()
 	require.Equal(t, sessions.Stats{Idle: 2}, p.Stats())

@@ -10,7 +10,7 @@ type orgQueue struct {
 	held    int64
 	running int
 	waiting int
-	turn    *list.Element // in budget.turns while somebody waits
+	turn    *list.Element // in budget.turns while there are waiters
 	users   map[string]*userQueue
 	turns   *list.List // of *userQueue with waiters; the front is served next
 }
@@ -22,7 +22,7 @@ type userQueue struct {
 	held    int64
 	running int
 	waiters *list.List    // of *waiter, in the order of arrival
-	turn    *list.Element // in orgQueue.turns while somebody waits
+	turn    *list.Element // in orgQueue.turns while there are waiters
 }
 
 // waiter is a statement that waits for its turn.

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// How a key set is kept up to date.
+// The intervals of key set updates.
 const (
 	// refreshEvery is the interval after which a key set is read again even if all
 	// requested keys are known, so that keys withdrawn by the issuer stop working.

@@ -141,9 +141,9 @@ func TestAnImpatientCallerSpoilsNothing(t *testing.T) {
 		}
 		return p.load(ctx)
 	}, p.now)
-	gone, cancel := context.WithCancel(t.Context())
+	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := set.Key(gone, "a")
+	_, err := set.Key(ended, "a")
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = set.Key(t.Context(), "a")
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 // returns an error here.
 func TestWrongTokensClaimAnAccountAndCostNoLookUp(t *testing.T) {
 	w := newWorld(t)
-	w.members.err = errors.New("the catalog was asked")
+	w.members.err = errors.New("the catalog was called")
 	account := home + " " + w.ada.String()
 	for name, c := range map[string]struct{ token, account string }{
 		"signature":      {sign(w.header(), w.claims(), w.stranger), account},

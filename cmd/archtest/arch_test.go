@@ -177,7 +177,7 @@ func TestLimitsCatch(t *testing.T) {
 	for lines, want := range map[int]bool{maxPackageLines: true, maxPackageLines + 1: false} {
 		tree, err := readTree(packageOf("engine/delta", 10, lines))
 		require.NoError(t, err)
-		report := "engine/delta: is no exception: remove it from largePackages"
+		report := "engine/delta: is not an exception: remove it from largePackages"
 		require.Equal(t, want, slices.Contains(checkExceptions(tree), report), "%d lines", lines)
 	}
 }

@@ -123,12 +123,12 @@ func checkExceptions(tree []folder) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(largePackages)) {
 		if !needed[name] {
-			found = append(found, name+": is no exception: remove it from largePackages")
+			found = append(found, name+": is not an exception: remove it from largePackages")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(largeFiles)) {
 		if !needed[name] {
-			found = append(found, name+": is no exception: remove it from largeFiles")
+			found = append(found, name+": is not an exception: remove it from largeFiles")
 		}
 	}
 	return found

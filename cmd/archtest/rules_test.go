@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 	"api/problem":          {"auth", "auth/apikey", "catalog", "engine/...", "sessions"},
 	// Use cases, each below those that follow. Only access, maintain and admin import lake:
 	// access opens tables for callers, the others work on tables for the server. catalog/authz:
-	// the use cases say in whose name the store is asked.
+	// the use cases choose the actor of calls to the store.
 	"api/ops":            {},
 	"api/ops/fault":      {"catalog", "engine/delta"},
 	"api/ops/memo":       {"catalog"},
@@ -204,7 +204,7 @@ var owners = []owner{
 	{imported: "github.com/anthropics/anthropic-sdk-go", by: []string{"engine/llm"}, reason: "model vendors sit behind one interface"},
 	{imported: "github.com/openai/openai-go", by: []string{"engine/llm"}, reason: "model vendors sit behind one interface"},
 	{imported: "google.golang.org/genai", by: []string{"engine/llm"}, reason: "model vendors sit behind one interface"},
-	{imported: "github.com/tink-crypto/tink-go", by: []string{"catalog/secret"}, reason: "one package encrypts what is stored"},
+	{imported: "github.com/tink-crypto/tink-go", by: []string{"catalog/secret"}, reason: "one package encrypts stored secrets"},
 	{imported: "github.com/wneessen/go-mail", by: []string{"auth/mail"}, reason: "one package sends mail"},
 	{imported: "github.com/knadh/koanf", by: []string{"cmd/..."}, reason: "configuration is read in cmd and passed in"},
 	{imported: "flag", by: []string{"cmd/..."}, reason: "flags are read in cmd only"},

@@ -43,7 +43,7 @@ func newOperations(
 	}
 	// Half of the turns are reserved for callers that wait for an answer.
 	stored.Runner = longwork.NewRunner(background, store, longwork.Options{
-		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: described,
+		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: operationProblem,
 		Discard: stored.Results.Discard, Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
 	})
 	var ended sync.Once
@@ -66,11 +66,11 @@ func replicaName() string {
 	return fmt.Sprintf("%.100s/%d/%s", host, os.Getpid(), uuid.NewString())
 }
 
-// described describes an error in the words of a response.
-func described(err error) catalog.OperationProblem {
-	told := problem.From(err)
-	p := catalog.OperationProblem{Code: told.Name, Message: told.Message}
-	for _, d := range told.Details {
+// operationProblem returns an error in the words of a response.
+func operationProblem(err error) catalog.OperationProblem {
+	reported := problem.From(err)
+	p := catalog.OperationProblem{Code: reported.Name, Message: reported.Message}
+	for _, d := range reported.Details {
 		p.Details = append(p.Details, catalog.FieldError{Field: d.Field, Message: d.Message})
 	}
 	return p

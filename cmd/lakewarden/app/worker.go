@@ -50,7 +50,7 @@ func Work(ctx context.Context) error {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	control := os.NewFile(worker.ControlFD, "control")
 	if info, err := control.Stat(); err != nil || info.Mode()&os.ModeSocket == 0 {
-		return errors.New("worker: started by the server only")
+		return errors.New("worker: only the server can start this command")
 	}
 	return worker.Serve(ctx, control, func(ctx context.Context, text []byte, temp string) (engine.Engine, error) {
 		var setup WorkerSetup
