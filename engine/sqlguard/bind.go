@@ -22,10 +22,11 @@ type Relation struct {
 	// Source is the table at its version.
 	Source engine.Source
 	// Narrow, if not nil, returns a source without files that cannot hold a needed row. A
-	// row is needed if it fulfils both conditions: visible is that of the relation, asked
-	// that of the statement. An empty condition is fulfilled by every row. Narrow is called
-	// once for every reference, also of unfiltered tables; nil means Source.
-	Narrow func(visible, asked engine.Condition) engine.Source
+	// row is needed if it fulfils both conditions: visible is that of the relation,
+	// wanted that of the statement. An empty condition is fulfilled by every row. Narrow
+	// is called once for every reference, also of unfiltered tables. If it is nil, Source
+	// is read.
+	Narrow func(visible, wanted engine.Condition) engine.Source
 	// Filtered reports that the caller sees only a part of the table. The statement then
 	// reads a copy that a barrier makes.
 	Filtered bool
@@ -45,9 +46,9 @@ type Relation struct {
 	// Sorted sorts the rows of the copy by their visible values, for a table whose files
 	// are laid out by values that the caller does not see. It implies Filtered.
 	Sorted bool
-	// KeepWhole excludes conditions of the statement from the copy and from Narrow, so that
-	// the time that a copy takes reveals nothing about hidden rows.
-	KeepWhole bool
+	// NoPushdown excludes conditions of the statement from the copy and from Narrow, so
+	// that the time that a copy takes reveals nothing about hidden rows.
+	NoPushdown bool
 	// Bytes is the total size of the files that can hold a visible row; zero if it was
 	// not determined.
 	Bytes int64
@@ -237,7 +238,7 @@ func (q *Query) conjuncts(relations []Relation) [][]pushdown.Conjunct {
 		r := relations[i]
 		index[t] = i
 		tables[i] = pushdown.Table{Node: t.node, Alias: t.Alias, Columns: r.Columns, Masked: r.ColumnExpr,
-			Whole: t.sampled || t.renamed || r.KeepWhole || r.Inline != nil}
+			Whole: t.sampled || t.renamed || r.NoPushdown || r.Inline != nil}
 	}
 	selects := make([]pushdown.Select, len(q.selects))
 	for i, sel := range q.selects {

@@ -104,7 +104,7 @@ func TestConditionsThatMove(t *testing.T) {
 	q, err := parse(t, "SELECT * FROM orders WHERE id = 5")
 	require.NoError(t, err)
 	relations := w.relations(t, q, true)
-	relations[0].KeepWhole = true
+	relations[0].NoPushdown = true
 	plan, err := q.Bind(t.Context(), sharedParser(), relations)
 	require.NoError(t, err)
 	require.NotContains(t, plan.Barriers[0].SQL, "'5'")

@@ -132,7 +132,7 @@ func TestRelationsThatNeedCopies(t *testing.T) {
 	const text = "SELECT count(*) FROM t JOIN d ON t.id = d.id"
 	for name, change := range map[string]func(*Query, *Relation){
 		"masked":        func(_ *Query, r *Relation) { r.ColumnExpr = map[string]string{"v_s": "NULL"} },
-		"keep whole":    func(_ *Query, r *Relation) { r.KeepWhole = true },
+		"keep whole":    func(_ *Query, r *Relation) { r.NoPushdown = true },
 		"long":          func(_ *Query, r *Relation) { r.Predicate = string(make([]byte, maxPlainPredicates+1)) },
 		"no columns":    func(_ *Query, r *Relation) { r.Columns = nil },
 		"unknown build": func(q *Query, _ *Relation) { q.opts.EngineVersion = "v1.5.6" },

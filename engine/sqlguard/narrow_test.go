@@ -149,7 +149,7 @@ func TestConditionsForDataSkipping(t *testing.T) {
 	}
 }
 
-// TestPolicyConditionIsAlwaysAsked: KeepWhole and samples leave out what the
+// TestPolicyConditionIsAlwaysAsked: NoPushdown and samples leave out what the
 // statement says, never what the policy says.
 func TestPolicyConditionIsAlwaysAsked(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
@@ -157,7 +157,7 @@ func TestPolicyConditionIsAlwaysAsked(t *testing.T) {
 	require.NotZero(t, policy)
 	filter := func(keep bool) func([]sqlguard.Relation) {
 		return func(r []sqlguard.Relation) {
-			r[0].Filtered, r[0].Predicate, r[0].KeepWhole = true, shopPredicates["orders"], keep
+			r[0].Filtered, r[0].Predicate, r[0].NoPushdown = true, shopPredicates["orders"], keep
 		}
 	}
 	got, plan := w.askedFor(t, "SELECT * FROM orders WHERE id = 5", filter(false))
@@ -268,8 +268,8 @@ func TestNarrowedJoins(t *testing.T) {
 	require.Greater(t, said, 300, "tables that were read narrowed")
 }
 
-// TestLookedUp: one table, one column that equals an argument or a constant.
-func TestLookedUp(t *testing.T) {
+// TestLookupColumn: one table, one column that equals an argument or a constant.
+func TestLookupColumn(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
 	args := engine.Args{Positional: []any{int64(5)}}
 	for statement, want := range map[string]string{
@@ -285,6 +285,6 @@ func TestLookedUp(t *testing.T) {
 		require.NoError(t, err)
 		made, err := q.Prepare(t.Context(), sharedParser(), w.relations(t, q, true), args)
 		require.NoError(t, err, statement)
-		require.Equal(t, want, made.LookedUp(), statement)
+		require.Equal(t, want, made.LookupColumn(), statement)
 	}
 }

@@ -61,14 +61,14 @@ func (q *Query) proofBy(list *leakproof.List, relations []Relation, args constan
 func plainRelation(r Relation) string {
 	switch {
 	case r.Inline != nil, len(r.Columns) == 0:
-		return "a table of another kind"
+		return "a table that is not read from files"
 	case !r.filtered():
-	case r.KeepWhole:
-		return "the organisation wants copies"
+	case r.NoPushdown:
+		return "the organisation requires copies"
 	case len(r.ColumnExpr) > 0:
 		return "a column is masked"
 	case r.Sorted:
-		return "the order of rows tells of hidden values"
+		return "the order of rows reveals hidden values"
 	}
 	return ""
 }

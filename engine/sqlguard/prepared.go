@@ -13,9 +13,8 @@ import (
 )
 
 // Prepared is a printed statement with placeholders for the relations that it reads. Each
-// run only chooses the files that the arguments need, and names them. A Prepared is
-// immutable and safe for concurrent use, and keeps nothing of the relations but their
-// columns.
+// run chooses the files that its arguments need, and fills in the names. A Prepared is
+// immutable and safe for concurrent use. Of the relations it holds only the columns.
 type Prepared struct {
 	// texts is the statement, cut where relations are named: the name of relation named[i]
 	// goes between texts[i] and texts[i+1].
@@ -38,12 +37,13 @@ type placeholder struct {
 	rows *engine.Barrier
 }
 
-// PassesRows reports whether the statement is proved to pass the rows of its table one by
-// one: they keep their order, and nothing fails on any of them.
-func (p *Prepared) PassesRows() bool { return p.rebatched }
+// RowByRow reports whether the statement is proved to process the rows of its table one
+// by one: the rows keep their order, and no row can cause an error.
+func (p *Prepared) RowByRow() bool { return p.rebatched }
 
-// Asks reports whether the statement has conditions that can exclude rows of its tables.
-func (p *Prepared) Asks() bool {
+// HasConditions reports whether the statement has conditions that can exclude rows of its
+// tables.
+func (p *Prepared) HasConditions() bool {
 	return slices.ContainsFunc(p.placeholders, func(v placeholder) bool { return len(v.conjuncts) > 0 })
 }
 
@@ -59,9 +59,9 @@ func (p *Prepared) ReadColumns() []string {
 	return out
 }
 
-// LookedUp returns a column of the statement's only table that must equal a constant or an
-// argument, or "".
-func (p *Prepared) LookedUp() string {
+// LookupColumn returns a column of the statement's only table that must equal a constant
+// or an argument, or "" if there is none.
+func (p *Prepared) LookupColumn() string {
 	if len(p.placeholders) != 1 {
 		return ""
 	}

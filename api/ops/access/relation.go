@@ -58,7 +58,7 @@ func (v tableVersion) relation(seen view, e pruning.Exposure, fromLog bool, copy
 		Bytes: e.Bytes,
 		// Whether the process survives must not depend on hidden rows: see
 		// [gateway.ReadsRemoteLog]. Filling a copy always reads to the end.
-		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && (fromLog || !pruning.ListsRestricted(v.snap)),
+		NoPushdown: filtered && gateway.ReadsRemoteLog(source) && (fromLog || !pruning.ListsRestricted(v.snap)),
 	}
 }
 

@@ -18,9 +18,9 @@ type VisibleRoots struct {
 	roots []string
 	// Schema is the only visible schema, or empty.
 	Schema string
-	// KeepWhole requires that conditions of the statement are not applied while a
+	// NoPushdown requires that conditions of the statement are not applied while a
 	// filtered copy is made, so that the time that this takes does not depend on them.
-	KeepWhole bool
+	NoPushdown bool
 }
 
 // SessionKey returns the key of the caller's session. The visible roots are part of it,
@@ -51,7 +51,7 @@ func (o Tables) readRoots(ctx context.Context, a caller.Identity) (VisibleRoots,
 	}
 	// The organisation's setting applies whatever the caller may read.
 	org, err := o.store.Organisation(authz.System(ctx, "barrier setting"), a.Org)
-	r.KeepWhole = org.Config.Enabled(catalog.FeatureRowFilterBarrierAlways)
+	r.NoPushdown = org.Config.Enabled(catalog.FeatureRowFilterBarrierAlways)
 	return r, err
 }
 

@@ -128,7 +128,7 @@ func (o *Service) planPositions(ctx context.Context, p *rowsQuery, opts sqlguard
 		return nil, err
 	}
 	for i := range relations {
-		relations[i].KeepWhole = relations[i].KeepWhole || roots.KeepWhole
+		relations[i].NoPushdown = relations[i].NoPushdown || roots.NoPushdown
 	}
 	plan, err := statement.Bind(ctx, parser, relations)
 	if err != nil {

@@ -84,7 +84,7 @@ func (p *Plans) bind(
 	}
 	whole := slices.Clone(relations)
 	for i := range whole {
-		whole[i].KeepWhole = true
+		whole[i].NoPushdown = true
 	}
 	copied := cached.copied.Load()
 	if copied == nil {
@@ -96,7 +96,7 @@ func (p *Plans) bind(
 		cached.copied.Store(copied)
 	}
 	plan = copied.run(whole, q.Args)
-	if column := cached.LookedUp(); column != "" && runs >= indexedRuns {
+	if column := cached.LookupColumn(); column != "" && runs >= indexedRuns {
 		plan = indexedBy(plan, column)
 	}
 	return plan, here, nil
@@ -167,28 +167,28 @@ const (
 // CopyBytes returns [Limits.CopyBytes] for statements with that much memory.
 func CopyBytes(memory int64) int64 { return memory / copyShare }
 
-// copyPays reports whether a repeated statement reads faster from a copy of all
-// visible rows than from files. A copy serves every argument: opening a file takes
-// longer than scanning a copy, and a shielded table is read as a whole each time. The
-// size of the table includes hidden rows, so only the time may depend on the answer.
-// The question is therefore asked only of statements that are proved to pass the rows
-// of their table one by one: these return the same rows in the same order either way,
-// cannot fail on any row, and their batches are cut again.
+// copyPays reports whether a repeated statement reads faster from a copy of all visible
+// rows than from files. A copy serves every argument: opening a file takes longer than
+// scanning a copy, and a shielded table is read as a whole each time. The size of the
+// table includes hidden rows, so only the time may depend on the result. Copies are
+// therefore limited to statements that are proved to process the rows of their table one
+// by one: these return the same rows in the same order either way, cannot fail on any
+// row, and are batched anew.
 func copyPays(relations []sqlguard.Relation, made sqlPlan, args engine.Args, copyBytes int64) bool {
-	if len(relations) != 1 || !made.PassesRows() {
+	if len(relations) != 1 || !made.RowByRow() {
 		return false
 	}
 	r := relations[0]
-	if !r.Filtered || r.KeepWhole || r.Bytes > copyBytes {
+	if !r.Filtered || r.NoPushdown || r.Bytes > copyBytes {
 		return false
 	}
-	return len(args.Positional)+len(args.Named) > 0 || r.Shielded && made.Asks()
+	return len(args.Positional)+len(args.Named) > 0 || r.Shielded && made.HasConditions()
 }
 
 // sqlPlan is the part of a prepared statement that [copyPays] needs.
 type sqlPlan interface {
-	PassesRows() bool
-	Asks() bool
+	RowByRow() bool
+	HasConditions() bool
 }
 
 func (p *Plans) prepare(
@@ -225,7 +225,7 @@ func relationsKey(relations []sqlguard.Relation) string {
 		}
 		addCondition(k, r.Condition)
 		k.Numbers(r.Source.Version, r.Bytes, int64(len(r.Columns)), int64(len(r.ColumnExpr)), int64(len(r.Secrets)))
-		k.Flags(r.Source.Files != nil, r.Narrow != nil, r.Filtered, r.KeepWhole, r.Shielded, r.Sorted)
+		k.Flags(r.Source.Files != nil, r.Narrow != nil, r.Filtered, r.NoPushdown, r.Shielded, r.Sorted)
 		for _, c := range r.Columns {
 			k.Text(c.Name, c.Type.String())
 			k.Flags(c.Nullable)

@@ -122,10 +122,10 @@ func TestPlansServeAllValuesOfAKind(t *testing.T) {
 	}
 }
 
-type provedPlan struct{ passes, asks bool }
+type provedPlan struct{ rowByRow, conditions bool }
 
-func (p provedPlan) PassesRows() bool { return p.passes }
-func (p provedPlan) Asks() bool       { return p.asks }
+func (p provedPlan) RowByRow() bool      { return p.rowByRow }
+func (p provedPlan) HasConditions() bool { return p.conditions }
 
 // TestRepeatedStatementsReadCopies: only where nothing but time can tell.
 func TestRepeatedStatementsReadCopies(t *testing.T) {
@@ -137,7 +137,7 @@ func TestRepeatedStatementsReadCopies(t *testing.T) {
 		return []sqlguard.Relation{r}
 	}
 	shielded := changed(func(r *sqlguard.Relation) { r.Shielded = true })
-	passes, asks := provedPlan{passes: true}, provedPlan{passes: true, asks: true}
+	passes, withConditions := provedPlan{rowByRow: true}, provedPlan{rowByRow: true, conditions: true}
 	one, same := engine.Args{Positional: []any{int64(1)}}, []sqlguard.Relation{filtered}
 	for name, c := range map[string]struct {
 		relations []sqlguard.Relation
@@ -147,14 +147,14 @@ func TestRepeatedStatementsReadCopies(t *testing.T) {
 	}{
 		"an argument":                {same, passes, one, true},
 		"a named argument":           {same, passes, engine.Args{Named: map[string]any{"a": "b"}}, true},
-		"no argument":                {same, asks, engine.Args{}, false},
-		"a constant, of a shielded":  {shielded, asks, engine.Args{}, true},
+		"no argument":                {same, withConditions, engine.Args{}, false},
+		"a constant, of a shielded":  {shielded, withConditions, engine.Args{}, true},
 		"all rows of a shielded":     {shielded, passes, engine.Args{}, false},
 		"not proved":                 {same, provedPlan{}, one, false},
-		"a shielded one, not proved": {shielded, provedPlan{asks: true}, engine.Args{}, false},
+		"a shielded one, not proved": {shielded, provedPlan{conditions: true}, engine.Args{}, false},
 		"two tables":                 {[]sqlguard.Relation{filtered, filtered}, passes, one, false},
 		"unfiltered":                 {changed(func(r *sqlguard.Relation) { r.Filtered = false }), passes, one, false},
-		"copied anyway":              {changed(func(r *sqlguard.Relation) { r.KeepWhole = true }), passes, one, false},
+		"copied anyway":              {changed(func(r *sqlguard.Relation) { r.NoPushdown = true }), passes, one, false},
 		"as large as a copy can be":  {changed(func(r *sqlguard.Relation) { r.Bytes = most }), passes, one, true},
 		"larger than a copy can be":  {changed(func(r *sqlguard.Relation) { r.Bytes = most + 1 }), passes, one, false},
 	} {

@@ -156,7 +156,7 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 	}
 	run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
 	for i := range relations {
-		relations[i].KeepWhole = relations[i].KeepWhole || roots.KeepWhole
+		relations[i].NoPushdown = relations[i].NoPushdown || roots.NoPushdown
 	}
 	lap.done(phaseResolve)
 	if statement.Analyzes() {
