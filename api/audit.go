@@ -13,19 +13,18 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// audit writes one entry for every call of an operation: who, what, on which
-// path, and how it ended. It sits around all operations, so that a new one
-// cannot be forgotten. Statements that ran write an entry of their own, with
-// more in it, when their rows are through.
+// audit writes an audit entry for every call of an operation: the caller, the action, the
+// path and the outcome. It wraps all operations, so a new one cannot be forgotten.
+// Statements that ran write a more detailed entry themselves once their rows are sent.
 func audit(auditor *caller.Auditor) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		finished := false
 		defer func() {
 			status := ctx.Status()
-			if !finished { // a panic, which goes on after this
+			if !finished { // a panic, which continues after this
 				status = http.StatusInternalServerError
 			}
-			if status != 0 { // rows report themselves
+			if status != 0 { // replies of rows write their own entry
 				auditor.Record(entryOf(ctx, status))
 			}
 		}()
@@ -54,7 +53,7 @@ func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
 // auditRefusal returns a function that writes an audit entry for a refused credential.
 // The entry holds the claimed prefix and nothing else of the credential. It names no
 // organisation, because anybody who knows a prefix can claim it. An entry that lists
-// kinds of names stands for all refusals of those names within a minute.
+// kinds of names covers all refusals of those names within a minute.
 func auditRefusal(auditor *caller.Auditor) func(*http.Request, *auth.Refusal, []string) {
 	return func(r *http.Request, refusal *auth.Refusal, limited []string) {
 		entry := catalog.AuditEntry{

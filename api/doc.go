@@ -1,4 +1,4 @@
-// Package api builds the HTTP surface from its dependencies and owns the
-// server's start and drain. Routes live in api/v1, what they do in api/ops,
-// errors in api/problem, and what every request passes in api/middleware.
+// Package api builds the HTTP handler from its dependencies, and starts and drains the
+// server. Routes are in api/v1, use cases in api/ops, errors in api/problem, and the
+// middleware of all requests in api/middleware.
 package api

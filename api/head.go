@@ -7,12 +7,12 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// headed are the paths of GET that answer HEAD too: what probes, browsers and
-// monitors ask. None of them runs a statement.
-var headed = []string{"/healthz", "/readyz", "/metrics", "/docs", "/docs/", "/docs/app.js", "/docs/style.css", "/v1/openapi.json", "/v1/me"}
+// headPaths are the paths whose GET routes also answer HEAD, for probes, browsers and
+// monitoring. None of them runs a statement.
+var headPaths = []string{"/healthz", "/readyz", "/metrics", "/docs", "/docs/", "/docs/app.js", "/docs/style.css", "/v1/openapi.json", "/v1/me"}
 
-// headRouter registers HEAD with GET for the paths of [headed]. The server leaves
-// out the body.
+// headRouter registers HEAD in addition to GET for [headPaths]. The server omits the
+// body.
 type headRouter struct{ chi.Router }
 
 // Get implements chi.Router.
@@ -26,7 +26,7 @@ func (r headRouter) Method(method, path string, h http.Handler) {
 // MethodFunc implements chi.Router.
 func (r headRouter) MethodFunc(method, path string, h http.HandlerFunc) {
 	r.Router.MethodFunc(method, path, h)
-	if method == http.MethodGet && slices.Contains(headed, path) {
+	if method == http.MethodGet && slices.Contains(headPaths, path) {
 		r.Router.MethodFunc(http.MethodHead, path, h)
 	}
 }

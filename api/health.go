@@ -10,7 +10,7 @@ import (
 
 // Health answers the probes of an orchestrator.
 type Health struct {
-	// Checks are what readiness depends on, by name. Each must be quick.
+	// Checks are the checks of readiness, by name. Each must be quick.
 	Checks map[string]func(context.Context) error
 
 	draining atomic.Bool
@@ -18,13 +18,13 @@ type Health struct {
 
 const checkTime = 2 * time.Second
 
-// live says that the process serves requests.
+// live reports that the process serves requests.
 func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"status": "ok"})
 }
 
-// ready says whether requests should be sent here. Which check failed is told,
-// why is in the log.
+// ready reports whether the server can take requests. The reply names the checks that
+// failed; the log holds the reasons.
 func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), checkTime)
 	defer cancel()

@@ -41,8 +41,8 @@ var jsonFormat = huma.Format{
 		if err := withinBounds(data); err != nil {
 			return err
 		}
-		// The framework decodes every body twice, also one that it refuses: first into
-		// an any, which it validates, then into the input.
+		// The framework decodes every body twice, even one that it refuses: first into an
+		// any, which it validates, then into the input.
 		if _, first := v.(*any); first && !jsontext.Value(data).IsValid() {
 			return errJSON
 		}
@@ -67,7 +67,7 @@ func withinBounds(data []byte) error {
 			depth = max(depth-1, 0)
 		case ',':
 			values++
-			if members[depth]++; members[depth] >= maxJSONMembers { // one more follows
+			if members[depth]++; members[depth] >= maxJSONMembers { // a further one follows
 				return errMembers
 			}
 		case ':':

@@ -33,7 +33,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// Deps is what the routes need.
+// Deps holds the dependencies of the routes.
 type Deps struct {
 	Keys          admin.APIKeys
 	Organisations admin.Organisations
@@ -52,16 +52,18 @@ type Deps struct {
 	Operations    operation.Service
 	Stored        query.Stored
 	Limits        v1.Limits
-	// Spill buffers on disk what clients have not read of responses.
+	// Spill buffers on disk the parts of responses that clients have not read yet.
 	Spill *spill.Store
 
 	Authenticator auth.Authenticator
 	Auditor       *caller.Auditor
 	Health        *Health
 	Logger        *slog.Logger
-	// Metrics are served at /metrics and receive those of the routes.
+	// Metrics is the registry that is served at /metrics; the routes register their
+	// metrics in it.
 	Metrics *prometheus.Registry
-	// MetricsElsewhere leaves /metrics to another listener: see [MetricsHandler].
+	// MetricsElsewhere omits /metrics, which another listener serves: see
+	// [MetricsHandler].
 	MetricsElsewhere bool
 	Rate             middleware.Rate
 	// TrustedProxies are the proxies that may name the client for which they forward.
@@ -69,10 +71,9 @@ type Deps struct {
 	Version        string
 }
 
-// NewRouter returns the handler of every route and the description of those
-// below /v1.
+// NewRouter returns the handler of all routes and the description of those below /v1.
 func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
-	// The framework offers these only as variables of its own.
+	// The framework exposes these only as package variables.
 	huma.NewErrorWithContext = problem.Validation
 	huma.ValidateStrictCasing = true
 
@@ -162,7 +163,7 @@ func methodsOf(spec *huma.OpenAPI) map[string][]string {
 	return methods
 }
 
-// schemaName calls the body of errors what it is to a client.
+// schemaName names the schema of error bodies Error, and leaves other names unchanged.
 func schemaName(t reflect.Type, hint string) string {
 	if t == problem.BodyType {
 		return "Error"
@@ -170,7 +171,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return huma.DefaultSchemaNamer(t, hint)
 }
 
-// open adds what needs no credential.
+// open adds the routes that need no credential.
 func open(r chi.Router, deps Deps, spec *huma.OpenAPI) {
 	text, err := json.Marshal(spec)
 	if err != nil {

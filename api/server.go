@@ -9,30 +9,31 @@ import (
 	"time"
 )
 
-// Server serves a handler and drains it on the way out.
+// Server serves a handler, and drains it when it shuts down.
 type Server struct {
 	Handler http.Handler
 	Health  *Health
 	Logger  *slog.Logger
-	// Notice is how long the server goes on serving at the end while readiness
-	// says no, so that a load balancer stops sending requests first.
+	// Notice is how long the server continues to serve after readiness fails, so that
+	// load balancers stop sending requests first.
 	Notice time.Duration
-	// Drain bounds the time that work in flight gets after that.
+	// Drain is how long requests in flight may take after Notice.
 	Drain time.Duration
-	// Beside ends other work while requests in flight are waited for, within the
-	// same time. It can be nil.
-	Beside func(context.Context) error
+	// Shutdown stops other work while requests in flight finish, within the same time. It
+	// may be nil.
+	Shutdown func(context.Context) error
 }
 
-// Serve answers on l until ctx ends, then tells readiness, waits for requests
-// in flight, and cuts off those that are still there after Drain.
+// Serve serves requests on l until ctx ends. It then makes readiness fail, waits for
+// requests in flight, and aborts those that still run after Drain.
 func (s Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		// Bodies and replies have no timeout here: see [middleware.Pace].
-		// Larger than what the middleware takes, which answers in its own way.
+		// The limit of headers is larger than the middleware's, which sends the API's own
+		// error.
 		MaxHeaderBytes: 64 << 10,
 		ErrorLog:       slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 	}
@@ -57,21 +58,21 @@ func (s Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// drain ends the server and what goes on beside it.
+// drain shuts down the server, and the other work with it.
 func (s Server) drain(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Drain)
 	defer cancel()
-	beside := make(chan error, 1)
+	stopped := make(chan error, 1)
 	go func() {
-		if s.Beside == nil {
-			beside <- nil
+		if s.Shutdown == nil {
+			stopped <- nil
 			return
 		}
-		beside <- s.Beside(ctx)
+		stopped <- s.Shutdown(ctx)
 	}()
 	err := server.Shutdown(ctx)
 	if err != nil {
 		_ = server.Close()
 	}
-	return errors.Join(err, <-beside)
+	return errors.Join(err, <-stopped)
 }

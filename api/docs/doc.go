@@ -1,4 +1,4 @@
-// Package docs serves a browsable page for the API description. Everything it
-// needs is embedded: the page works without the internet and loads nothing from
-// elsewhere.
+// Package docs serves a browsable page for the API description. Everything that the page
+// needs is embedded, so it works without the internet and loads nothing from other
+// servers.
 package docs

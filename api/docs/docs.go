@@ -1,5 +1,3 @@
-// Package docs is the page at /docs: the description of the interface for people,
-// with everything it needs embedded. It may not fetch anything from another server.
 package docs
 
 import (

@@ -247,7 +247,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		return nil, err
 	}
 	s.Server = api.Server{
-		Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Beside: s.endWork,
+		Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Shutdown: s.endWork,
 	}
 	return s, nil
 }
