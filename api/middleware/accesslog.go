@@ -29,11 +29,11 @@ const (
 
 type callerKey struct{}
 
-// caller is filled by Authenticate, further in, and read when the request ends.
+// caller is set by Authenticate, an inner handler, and read when the request ends.
 type caller struct{ principal *auth.Principal }
 
-// AccessLog writes one line a request when it ends. The path is logged without
-// its query. The cause of an error is logged for statuses from 500 on, for 401, and for
+// AccessLog writes one line for each request when it ends. The path is logged without its
+// query. The cause of an error is logged for statuses from 500 on, for 401, and for
 // tables that cannot be read, because the replies to these do not name it.
 func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
@@ -54,11 +54,11 @@ func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
 	}
 }
 
-// codeBusy is the code of a full queue.
+// codeBusy is the error code of a full queue.
 const codeBusy = "server_busy"
 
-// levelOf is the level of a request's line. That the queue is full is no failure:
-// there are metrics of it, and many requests meet it at once.
+// levelOf returns the level of a request's line. A full queue is not a failure of the
+// server: metrics count it, and many requests meet it at the same time.
 func levelOf(ctx context.Context, status int) slog.Level {
 	switch {
 	case status < http.StatusInternalServerError:

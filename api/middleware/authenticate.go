@@ -10,11 +10,11 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// maxBearer bounds a token before anybody looks at it.
+// maxBearer is the length above which a token is refused unread.
 const maxBearer = 8 << 10
 
-// Authenticate lets only requests with an accepted bearer credential through,
-// and puts the principal into their context.
+// Authenticate refuses requests without an accepted bearer credential, and puts the
+// principal of others into their context.
 //
 // Every credential is verified before any failure is counted, so failures of other
 // clients never cause a valid credential to be refused, even behind a proxy. If

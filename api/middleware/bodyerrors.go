@@ -8,9 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// BodyErrors reports a body that cannot be read to its end, for example because of
-// broken chunks, as the client's error. A body above its limit and a truncated body
-// keep their own errors.
+// BodyErrors reports a body that cannot be read to its end, for example because of broken
+// chunks, as an error of the client. A body above its limit and a truncated body have
+// errors of their own.
 func BodyErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
@@ -32,7 +32,7 @@ func (b *bodyErrors) Read(p []byte) (int, error) {
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &tooLarge):
 		return n, err
-	case b.request.Context().Err() != nil: // the client is gone
+	case b.request.Context().Err() != nil: // the client disconnected
 		return n, err
 	}
 	return n, &problem.Refusal{

@@ -15,13 +15,13 @@ const (
 	headerForwarded     = "Forwarded"
 )
 
-// TrustedProxies holds the networks of proxies that may name the client for which they
-// forward. The zero value trusts no proxy.
+// TrustedProxies holds the networks of proxies that may name the client whose requests
+// they forward. The zero value trusts no proxy.
 type TrustedProxies []netip.Prefix
 
 type remoteKey struct{}
 
-// Handler determines the client's address once for the access log, the rate limits and
+// Handler determines the client's address once, for the access log, the rate limits and
 // the audit log. [Remote] returns it.
 func (t TrustedProxies) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,9 +85,9 @@ func (t TrustedProxies) trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(t, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// parseForwarded reads the node of one element of a Forwarded header (RFC 7239).
-// Elements are separated at every comma: no address holds one, and a quotation
-// mark that the client left open must not hide what a proxy appended.
+// parseForwarded reads the node of one element of a Forwarded header (RFC 7239). Elements
+// are split at every comma: addresses contain none, and a quotation mark that the client
+// left open must not hide what a proxy appended.
 func parseForwarded(element string) (netip.Addr, bool) {
 	for pair := range strings.SplitSeq(element, ";") {
 		name, node, _ := strings.Cut(strings.Trim(pair, " \t"), "=")

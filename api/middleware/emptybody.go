@@ -7,21 +7,21 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// EmptyBodies drops the body of replies whose status has none in the interface
-// (405 and 413), whoever wrote them.
+// EmptyBodies drops the body of replies with a status of [problem.EmptyStatuses] (405 and
+// 413), whichever handler wrote them.
 func EmptyBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&bodyless{ResponseWriter: w}, r)
 	})
 }
 
-// bodyless passes everything on until an empty status is sent.
+// bodyless drops what is written after an empty status.
 type bodyless struct {
 	http.ResponseWriter
 	sent, drop bool
 }
 
-// WriteHeader decides, at the first final status, whether a body follows.
+// WriteHeader decides at the first final status whether the reply has a body.
 func (b *bodyless) WriteHeader(status int) {
 	if !b.sent && status >= http.StatusOK {
 		b.sent = true
@@ -33,7 +33,7 @@ func (b *bodyless) WriteHeader(status int) {
 	b.ResponseWriter.WriteHeader(status)
 }
 
-// Write drops or passes on.
+// Write writes data, or drops it if the reply has no body.
 func (b *bodyless) Write(data []byte) (int, error) {
 	b.sent = true
 	if b.drop {
@@ -42,11 +42,11 @@ func (b *bodyless) Write(data []byte) (int, error) {
 	return b.ResponseWriter.Write(data)
 }
 
-// Flush passes on where the writer below can.
+// Flush flushes the underlying writer if it can.
 func (b *bodyless) Flush() {
 	b.sent = true
 	_ = http.NewResponseController(b.ResponseWriter).Flush()
 }
 
-// Unwrap serves [http.ResponseController].
+// Unwrap returns the underlying writer for [http.ResponseController].
 func (b *bodyless) Unwrap() http.ResponseWriter { return b.ResponseWriter }

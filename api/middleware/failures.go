@@ -14,12 +14,12 @@ import (
 // prefix and each account.
 var DefaultFailureRate = Rate{PerMinute: 60, Burst: 60}
 
-// failureSlots bounds the memory of [Failures], however many different names a flood
-// of requests uses.
+// failureSlots bounds the memory of [Failures], however many names a flood of requests
+// uses.
 const failureSlots = 1 << 16
 
-// Failures counts refused credentials by the address that they came from, by the
-// prefix that they begin with and by the account that they claim.
+// Failures counts refused credentials by the address that sent them, by their prefix and
+// by the account that they claim.
 //
 // Names share a fixed number of slots by a randomly seeded hash. If two names share a
 // slot, one of them reaches its limit early and gets 429 instead of 401. An accepted
@@ -30,14 +30,14 @@ type Failures struct {
 	seed    maphash.Seed
 }
 
-// NewFailures returns empty counters. A nil now means [time.Now].
+// NewFailures returns empty counters. If now is nil, [time.Now] is used.
 func NewFailures(rate Rate, now func() time.Time) *Failures {
 	return &Failures{limiter: NewLimiter(rate, now), reports: NewLimiter(Rate{PerMinute: 1, Burst: 1}, now), seed: maphash.MakeSeed()}
 }
 
-// count counts a refused credential. It returns how long the client has to wait if one
-// of the credential's names exceeds the rate, else 0. limited holds the kinds of the
-// names that exceed it and were not reported within the last minute.
+// count counts a refused credential. It returns how long the client has to wait if one of
+// the credential's names exceeds the rate, else 0. limited holds the kinds of the names
+// that exceed it and were not reported within the last minute.
 func (f *Failures) count(r *http.Request, refusal *auth.Refusal) (wait time.Duration, limited []string) {
 	for _, name := range []struct{ kind, value string }{
 		{"address", network(Remote(r))}, {"prefix", refusal.Prefix}, {"account", refusal.Account},

@@ -30,11 +30,10 @@ func (f *FixedPaths) Set(routes map[string][]string) {
 	}
 }
 
-// Handler refuses requests for a fixed path with a method that its route does not
-// have.
+// Handler refuses requests for a fixed path with a method that its route does not accept.
 func (f *FixedPaths) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.RawPath // the router prefers it too
+		path := r.URL.RawPath // as the router does
 		if path == "" {
 			path = r.URL.Path
 		}

@@ -2,9 +2,9 @@ package middleware
 
 import "net/http"
 
-// Headers sets the headers that keep a browser from doing anything with a reply
-// but hand it to the script that asked, and caches from keeping it. A handler
-// may replace them, as the page at /docs does.
+// Headers sets the headers that forbid browsers to interpret a reply, other than to pass
+// it to the script that requested it, and caches to store it. A handler may replace them,
+// as the page at /docs does.
 func Headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -5,38 +5,37 @@ import (
 	"time"
 )
 
-// Rate is how often something may happen.
+// Rate limits how often something may happen.
 type Rate struct {
-	// PerMinute is the steady rate.
+	// PerMinute is the sustained rate.
 	PerMinute int
-	// Burst is how many may come at once after a pause.
+	// Burst is how many calls are allowed at once after a pause.
 	Burst int
 }
 
-// DefaultRate is what each key or person may do.
+// DefaultRate is the rate of each key or person.
 var DefaultRate = Rate{PerMinute: 6000, Burst: 200}
 
-// Limiter keeps many callers to one rate each, by the generic cell rate
-// algorithm: a caller is one instant, the time at which its burst would be
-// whole again.
+// Limiter limits many callers to one rate each, by the generic cell rate algorithm: the
+// state of a caller is the time at which its burst is available in full again.
 //
-// Invariants: an instant in the past equals no entry, so entries are dropped
-// without a trace; a refused call costs nothing; the number of entries is at
-// most twice the number of callers of the last burst's duration, plus a
-// constant. Safe for concurrent use.
+// Invariants: a time in the past is equivalent to no entry, so such entries can be
+// dropped; a refused call does not count; the number of entries is at most twice the
+// number of callers within the duration of the last burst, plus a constant. A Limiter is
+// safe for concurrent use.
 type Limiter struct {
 	rate     Rate
-	interval time.Duration // between two calls at the steady rate
+	interval time.Duration // between two calls at the sustained rate
 	window   time.Duration // interval × burst
 	now      func() time.Time
 
 	mu     sync.Mutex
 	whole  map[string]time.Time
-	purged int // entries left by the last purge
+	purged int // entries after the last purge
 }
 
-// NewLimiter returns a limiter; both numbers of the rate must be positive. now
-// nil means [time.Now].
+// NewLimiter returns a limiter. Both numbers of the rate must be positive. If now is nil,
+// [time.Now] is used.
 func NewLimiter(rate Rate, now func() time.Time) *Limiter {
 	if now == nil {
 		now = time.Now
@@ -48,23 +47,23 @@ func NewLimiter(rate Rate, now func() time.Time) *Limiter {
 	}
 }
 
-// Decision is the answer to one call.
+// Decision is the result of one call of [Limiter.Take].
 type Decision struct {
 	Allowed bool
-	// Remaining is how many more may come at once.
+	// Remaining is how many more calls are allowed at once.
 	Remaining int
-	// Reset is when the burst is whole again.
+	// Reset is the time until the burst is available in full.
 	Reset time.Duration
-	// RetryAfter is when the next call would be allowed; 0 when it is now.
+	// RetryAfter is the time until the next call is allowed; 0 if it is allowed now.
 	RetryAfter time.Duration
 }
 
-// Take asks for one call of a caller and counts it when it is allowed.
+// Take decides about one call of a caller, and counts it if it is allowed.
 func (l *Limiter) Take(caller string) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	used := max(0, l.whole[caller].Sub(now)) // of the window
+	used := max(0, l.whole[caller].Sub(now)) // the used part of the window
 	if used+l.interval > l.window {
 		return Decision{Reset: used, RetryAfter: used + l.interval - l.window}
 	}
@@ -74,7 +73,7 @@ func (l *Limiter) Take(caller string) Decision {
 	return Decision{Allowed: true, Remaining: int((l.window - used) / l.interval), Reset: used}
 }
 
-// purge drops callers whose burst is whole, once the entries have doubled.
+// purge drops callers whose burst is available in full, once the entries have doubled.
 func (l *Limiter) purge(now time.Time) {
 	const slack = 1024
 	if len(l.whole) < 2*l.purged+slack {

@@ -15,8 +15,8 @@ type Metrics struct {
 }
 
 // NewMetrics registers lakewarden_http_request_seconds{route,method,status} and
-// lakewarden_http_requests_in_flight. It panics when they are registered
-// already, as prometheus does.
+// lakewarden_http_requests_in_flight. Like prometheus, it panics if they are already
+// registered.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -33,7 +33,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Handler observes every request once, also one that panics.
+// Handler observes every request once, including one that panics.
 func (m *Metrics) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()

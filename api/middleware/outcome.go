@@ -11,11 +11,11 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// recorder remembers status and size of a reply. It keeps the abilities of the
-// writer below it, Flush among them.
+// recorder records the status and the size of a reply. It has the optional interfaces of
+// the underlying writer, such as http.Flusher.
 type recorder = chimiddleware.WrapResponseWriter
 
-// record returns w itself when it records already.
+// record returns w if it is a recorder, and a recorder of w otherwise.
 func record(w http.ResponseWriter, r *http.Request) recorder {
 	if known, ok := w.(recorder); ok {
 		return known
@@ -23,8 +23,8 @@ func record(w http.ResponseWriter, r *http.Request) recorder {
 	return chimiddleware.NewWrapResponseWriter(w, r.ProtoMajor)
 }
 
-// outcome is the status under which a finished request counts: 499 when its
-// client went away, 500 when the reply was cut off by us, else what was sent.
+// outcome returns the status under which a finished request is counted: 499 if its client
+// disconnected, 500 if the server cut off the reply, else the status that was sent.
 func outcome(r *http.Request, w recorder, cut bool) int {
 	switch {
 	case errors.Is(r.Context().Err(), context.Canceled):
@@ -37,11 +37,11 @@ func outcome(r *http.Request, w recorder, cut bool) int {
 	return w.Status()
 }
 
-// unmatched is the route of requests that no route takes.
+// unmatched is the route of requests that match no route.
 const unmatched = "unmatched"
 
-// routeOf returns the template of the route that took the request. It is known
-// only after the router has run.
+// routeOf returns the template of the route that matched the request. It is known only
+// after the router has run.
 func routeOf(r *http.Request) string {
 	if c := chi.RouteContext(r.Context()); c != nil {
 		if pattern := c.RoutePattern(); pattern != "" && pattern != "/*" {
@@ -51,7 +51,8 @@ func routeOf(r *http.Request) string {
 	return unmatched
 }
 
-// methodOf keeps the number of label values bounded.
+// methodOf returns the method, or "OTHER" for unknown methods, so that the number of
+// label values is bounded.
 func methodOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

@@ -11,20 +11,20 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// Pace ends requests whose client is too slow to send its body or to take the reply.
-// Fields that are zero have the default in parentheses.
+// Pace ends requests whose client sends its body or takes the reply too slowly. A zero
+// field has the default in parentheses.
 type Pace struct {
-	// Grace is how long a body may take before its rate counts (10 s). Pause is how
-	// long a body may make no progress (30 s).
+	// Grace is how long a body may take before Rate applies (10 s). Pause is how long a
+	// body may make no progress (30 s).
 	Grace, Pause time.Duration
-	// Rate is the least number of bytes a second (1024).
+	// Rate is the minimum rate in bytes a second (1024).
 	Rate int64
-	// Whole is how long a body may take in all (5 min), unless it is a stream.
+	// Whole is how long a whole body may take (5 min), unless it is a stream.
 	Whole time.Duration
-	// Streams reports whether a request's body is a stream, whose operation has its
-	// own time limit. Nil means that no body is one.
+	// Streams reports whether a request's body is a stream, whose operation has its own
+	// time limit. If Streams is nil, no body is a stream.
 	Streams func(*http.Request) bool
-	// Rest is how long the server waits for the unread rest of a body when the reply
+	// Rest is how long the server waits for the unread remainder of a body when the reply
 	// begins (5 s).
 	Rest time.Duration
 	// Reply is how long the client may take for the reply (1 min). Handlers of
@@ -32,8 +32,8 @@ type Pace struct {
 	Reply time.Duration
 }
 
-// beforeReply is the write deadline until the reply begins. It is long because the
-// body may have to arrive first.
+// beforeReply is the write deadline until the reply begins. It is long because the body
+// may have to arrive first.
 const beforeReply = 10 * time.Minute
 
 var errSlowBody = errors.New("request body arrives too slowly")
@@ -58,7 +58,7 @@ func (p Pace) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// demand returns the message about how fast a body must arrive.
+// demand returns the error message about the rate of a body.
 func (p Pace) demand(stream bool) string {
 	text := fmt.Sprintf("must arrive at %d bytes a second or faster, with pauses of %v at most", p.Rate, p.Pause)
 	if !stream {
@@ -72,18 +72,18 @@ type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    Pace
-	body    *pacedBody // nil without one
+	body    *pacedBody // nil if the request has none
 
 	mu   sync.Mutex
 	sent bool // the reply has begun
 	slow bool // the body was too slow
 	done bool // the body was read to its end
-	// until is the deadline that the handler has set for reads; zero is none.
+	// until is the read deadline that the handler has set, or zero.
 	until time.Time
 }
 
 // SetReadDeadline implements the method that [http.ResponseController] calls. The
-// handler's deadline applies in addition to those of the pace.
+// handler's deadline applies in addition to those of w.
 func (w *pacedWriter) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,8 +119,8 @@ func (w *pacedWriter) endBody(slow bool) {
 	_ = w.control.SetReadDeadline(time.Time{})
 }
 
-// begin sets the deadline of the reply. Before that it discards the unread rest of the
-// body, for at most Pace.Rest, so that the connection can be used again.
+// begin sets the deadline of the reply. Before that it discards the unread remainder of
+// the body, for at most Pace.Rest, so that the connection can be used again.
 func (w *pacedWriter) begin() {
 	w.mu.Lock()
 	first, unread := !w.sent, w.body != nil && !w.done && !w.slow
@@ -167,10 +167,10 @@ type pacedBody struct {
 	io.ReadCloser
 	writer  *pacedWriter
 	request *http.Request
-	// left is how long the next bytes may take: each byte adds its share of a second,
-	// up to the longest pause. whole is how long the rest of the body may take.
+	// left is how long the next bytes may take: each byte adds its share of a second, up
+	// to the longest pause. whole is how long the remainder of the body may take.
 	left, whole time.Duration
-	// stream reports whether the body has no limit on its whole time.
+	// stream reports that the total time of the body is not limited.
 	stream bool
 	err    error
 }
@@ -203,12 +203,12 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxSkipped is the largest unread rest of a body that the server reads so that the
-// connection can be used again.
+// maxSkipped is the size of the largest unread remainder of a body that the server reads
+// so that the connection can be used again.
 const maxSkipped = 256 << 10
 
-// skip reads the rest of a body within the connection's deadline. It does not ask for
-// a body that the client withholds until 100 Continue.
+// skip reads the remainder of a body within the connection's deadline. It does not
+// request a body that the client withholds until 100 Continue.
 func (b *pacedBody) skip() {
 	if b.request.Header.Get("Expect") != "" || b.request.ContentLength > maxSkipped {
 		return

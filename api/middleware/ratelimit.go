@@ -9,9 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// RateLimit keeps each caller to the limiter's rate: an API key on its own, a
-// person in one organisation together with all of their tokens, and whoever has
-// no principal by address. Every reply says how much is left.
+// RateLimit limits each caller to the limiter's rate: an API key by itself, a person by
+// organisation for all tokens together, and requests without a principal by address.
+// Every reply holds the remaining number of calls.
 func RateLimit(limiter *Limiter) func(http.Handler) http.Handler {
 	policy := strconv.Itoa(limiter.rate.PerMinute) + ";w=60;burst=" + strconv.Itoa(limiter.rate.Burst)
 	return func(next http.Handler) http.Handler {

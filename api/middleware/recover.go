@@ -9,10 +9,10 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// Recover turns a panic into a 500 with the request's id and logs it with its
-// stack. When a part of the reply is out already, the connection is cut, so
-// that a broken reply never looks complete. [http.ErrAbortHandler], by which a
-// handler asks for that itself, passes without a log line.
+// Recover replies to a panic with a 500 that holds the request's id, and logs it with its
+// stack. If a part of the reply was already sent, the connection is aborted, so that a
+// broken reply never looks complete. [http.ErrAbortHandler], with which a handler
+// requests the same, is passed on without a log line.
 func Recover(logger *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func Recover(logger *slog.Logger) func(http.Handler) http.Handler {
 				if rec.Status() != 0 {
 					panic(http.ErrAbortHandler)
 				}
-				for name := range rec.Header() { // of the reply that never came
+				for name := range rec.Header() { // set for the reply that was not sent
 					if name != HeaderRequestID {
 						rec.Header().Del(name)
 					}

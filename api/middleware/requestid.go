@@ -8,18 +8,19 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// HeaderRequestID is read from requests and set on every reply.
+// HeaderRequestID is the header of the request id. It is read from requests and set on
+// every reply.
 const HeaderRequestID = "X-Request-Id"
 
-// maxRequestID bounds an id that a client chose.
+// maxRequestID is the maximum length of an id from a client.
 const maxRequestID = 64
 
-// RequestID gives the request an id: the client's own when it is short and
-// plain, else a new one. Package problem finds it in the context.
+// RequestID gives the request an id: the client's own if it is short and plain, else a
+// new one. [problem.RequestID] returns it from the context.
 func RequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(HeaderRequestID)
-		if !plain(id) {
+		if !isPlain(id) {
 			id = uuid.NewString()
 		}
 		w.Header().Set(HeaderRequestID, id)
@@ -27,8 +28,8 @@ func RequestID(next http.Handler) http.Handler {
 	})
 }
 
-// plain allows what cannot be mistaken for anything else in a log or a header.
-func plain(id string) bool {
+// isPlain reports whether an id consists of characters that are safe in logs and headers.
+func isPlain(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false
 	}

@@ -15,25 +15,25 @@ const (
 	DefaultMaxBody   = 32 << 20
 )
 
-// Sizes bounds what is read of a request; what is larger gets an empty 413. The
-// zero value uses the defaults.
+// Sizes bounds the size of requests. Larger requests get a 413 without a body. The zero
+// value uses the defaults.
 type Sizes struct {
-	// URL bounds path and query as sent.
+	// URL bounds the path and the query as sent, in bytes.
 	URL int
-	// Header bounds names and values of all header fields together. The server's
-	// own limit must be larger, because it answers in its own way.
+	// Header bounds the names and values of all header fields together. The server's own
+	// limit must be larger, because its reply does not have the API's form.
 	Header int
-	// Body bounds the body.
+	// Body bounds the body, in bytes.
 	Body int64
-	// Streams reports whether a request's body is a stream, which is metered by
-	// its operation instead; nil means none is.
+	// Streams reports whether a request's body is a stream, whose operation limits its
+	// size. If Streams is nil, no body is a stream.
 	Streams func(*http.Request) bool
 }
 
 var errTooLarge = errors.New("request too large")
 
-// Handler applies the limits. A body without a length in front is cut where the
-// limit is, and reading on gives an [http.MaxBytesError].
+// Handler applies the limits. A body of unknown length is cut off at the limit; reading
+// beyond it returns an [http.MaxBytesError].
 func (s Sizes) Handler(next http.Handler) http.Handler {
 	url, header, body := or(s.URL, DefaultMaxURL), or(s.Header, DefaultMaxHeader), or(s.Body, int64(DefaultMaxBody))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func (s Sizes) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// headerSize counts names, values and what separates them on the wire.
+// headerSize returns the size of names, values and separators as sent.
 func headerSize(h http.Header) int {
 	size := 0
 	for name, values := range h {

@@ -9,18 +9,18 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// NotFound answers paths that no route takes.
+// NotFound answers requests for paths that match no route.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	problem.Write(w, r, &problem.Refusal{Code: "not_found"})
 }
 
-// MethodNotAllowed answers paths that a route takes with another method: an
-// empty 405 whose Allow lists what routes has there.
+// MethodNotAllowed answers requests for paths that match a route with another method. It
+// replies with an empty 405 whose Allow header lists the methods of the path in routes.
 func MethodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	methods := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 		http.MethodOptions}
 	return func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.RawPath // the router prefers it too
+		path := r.URL.RawPath // as the router does
 		if path == "" {
 			path = r.URL.Path
 		}
