@@ -6,18 +6,18 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// ErrNoCredential: the request carries no bearer credential at all, so that no
-// error code belongs into the challenge (RFC 6750 §3.1): 401.
+// ErrNoCredential is returned for a request without a bearer credential. The challenge
+// then has no error code (RFC 6750 §3.1): 401.
 var ErrNoCredential error = noCredential{}
 
 type noCredential struct{}
 
 func (noCredential) Error() string { return "no bearer credential" }
 
-// Unwrap makes it one of the refusals of a credential.
+// Unwrap returns auth.ErrUnauthenticated.
 func (noCredential) Unwrap() error { return auth.ErrUnauthenticated }
 
-// challenge is the value of WWW-Authenticate for a refused credential.
+// challenge returns the value of WWW-Authenticate for a refused credential.
 func challenge(err error) string {
 	const realm = `Bearer realm="lakewarden"`
 	if errors.Is(err, ErrNoCredential) || errors.Is(err, auth.ErrNoPrincipal) {

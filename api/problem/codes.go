@@ -2,33 +2,33 @@ package problem
 
 import "net/http"
 
-// Code is one line of the table of errors.
+// Code is an entry of the table of errors.
 type Code struct {
-	// Name is the stable value of the member code.
+	// Name is the value of the member code. It never changes.
 	Name string
 	// Status is the HTTP status.
 	Status int
-	// Message is what a person reads. It never depends on data; what does is in
-	// the details, and in the number of problems that [From] adds.
+	// Message is the text for people. It never depends on data; the details do, and so
+	// does the number of problems that [From] adds.
 	Message string
-	// When says, for the documentation, when it is sent.
+	// When describes, for the documentation, when the error is sent.
 	When string
 }
 
-// StatusClientClosed is the status under which a request that its client gave
-// up is counted. It is never sent.
+// StatusClientClosed is the status under which a request is counted if its client
+// disconnected. It is never sent.
 const StatusClientClosed = 499
 
-// Statuses are those that carry the error body.
+// Statuses are the statuses whose replies have the error body.
 var Statuses = []int{
 	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
 	http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-// EmptyStatuses are those that are sent without a body.
+// EmptyStatuses are the statuses whose replies have no body.
 var EmptyStatuses = []int{http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge}
 
-// Codes is the table of errors, by status. docs/errors.md is written from it.
+// Codes is the table of errors, ordered by status. docs/errors.md is generated from it.
 var Codes = []Code{
 	{"invalid_request", 400, "The request cannot be read.", "The request line, a header or a parameter cannot be parsed."},
 	{"invalid_body", 400, "The request body cannot be read.", "The body is missing, broken off or not in the format that Content-Type " +
@@ -186,5 +186,5 @@ var byName = func() map[string]Code {
 	return m
 }()
 
-// clientClosed is not in the table: nobody is there to read it.
+// clientClosed is not in the table, because no client receives it.
 var clientClosed = Code{Name: "client_closed", Status: StatusClientClosed}

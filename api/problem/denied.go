@@ -6,8 +6,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// deniedReasons say what is missing where it is no scope and the code does not
-// say it. They are for callers who hold the scope: it is asked for first.
+// deniedReasons describes what a caller lacks if it is not a scope and the code does not
+// name it. Scopes are checked first, so these callers have theirs.
 var deniedReasons = map[string]Detail{
 	"rows_filtered": {"table", "this is for callers who see all rows and columns of the table"},
 }

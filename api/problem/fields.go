@@ -17,8 +17,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
-// fieldsOf yields the fields that an error names. Every message is of our own
-// words; the only data in it is what the client sent or may see.
+// fieldsOf yields the fields that an error names. The messages are texts of this program;
+// the only data in them is what the client sent or may see.
 func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		var (
@@ -95,7 +95,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 
 // partitionField returns the detail of a partition value that cannot be read. It names
 // the column unless the error conceals it, and never the value, because the file may
-// hold hidden rows.
+// contain hidden rows.
 func partitionField(e *delta.PartitionError) (field, message string) {
 	field = "partition_column"
 	if e.Column != "" {
@@ -104,8 +104,8 @@ func partitionField(e *delta.PartitionError) (field, message string) {
 	return field, "a file has a partition value that " + e.Reason()
 }
 
-// storeDetail says which storage configuration it is about, by its name: who
-// meets the error sees one of its tables.
+// storeDetail returns a detail with the name of the storage configuration: a caller who
+// gets the error can see one of its tables.
 func storeDetail(e *objstore.StoreError, camel bool) Detail {
 	what := "cannot be reached"
 	switch {
@@ -119,9 +119,9 @@ func storeDetail(e *objstore.StoreError, camel bool) Detail {
 	return Detail{wireName("config_name", camel), strconv.Quote(e.Name) + " " + what}
 }
 
-// wireName spells a field of the catalog as the resource does. Names below
-// attributes are the client's own and stay as they are; so does the page token,
-// which is a query parameter and spelled alike for every resource.
+// wireName returns the name of a catalog field as the resource spells it. Names below
+// attributes are the client's own and stay unchanged; so does the page token, a query
+// parameter with the same spelling for every resource.
 func wireName(field string, camel bool) string {
 	if !camel || field == "page_token" {
 		return field

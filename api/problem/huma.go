@@ -12,9 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Validation makes the reply for what the framework itself finds wrong with a
-// request. It is meant to be set as huma.NewErrorWithContext. What the client
-// sent is never repeated.
+// Validation returns the reply for requests that the framework finds invalid. It is meant
+// to be set as huma.NewErrorWithContext. It never repeats what the client sent.
 func Validation(ctx huma.Context, status int, _ string, errs ...error) huma.StatusError {
 	reply := validate(ctx, status, errs)
 	for name, values := range reply.headers {
@@ -25,8 +24,8 @@ func Validation(ctx huma.Context, status int, _ string, errs ...error) huma.Stat
 	return reply
 }
 
-// validate examines each error once and keeps the first [maxDetails] that name a
-// field, without the values: one body can have a hundred thousand errors.
+// validate examines each error once and returns the first [maxDetails] that name a field,
+// without the values: one body can have a hundred thousand errors.
 func validate(ctx huma.Context, status int, errs []error) *Reply {
 	refusal := &Refusal{Code: validationCode(status)}
 	found := &invalid{total: len(errs)}
@@ -72,13 +71,13 @@ func mediaTypes(ctx huma.Context) string {
 	return strings.Join(list, " or ")
 }
 
-// invalid holds the framework's validation errors in a form that may be logged.
+// invalid holds the framework's validation errors in a form that is safe to log.
 type invalid struct {
 	total   int
 	details []Detail
 }
 
-// Error returns the errors' first field.
+// Error returns the first detail and the number of problems.
 func (e *invalid) Error() string {
 	if len(e.details) == 0 {
 		return "the request is not valid"
@@ -87,7 +86,7 @@ func (e *invalid) Error() string {
 }
 
 // add records a detail. If the body cannot be parsed, only errors about the bounds of
-// JSON are recorded, because the decoder words these for clients.
+// JSON are recorded, because only their texts are meant for clients.
 func (e *invalid) add(d *huma.ErrorDetail, status int) {
 	if len(e.details) == maxDetails {
 		return
@@ -98,7 +97,7 @@ func (e *invalid) add(d *huma.ErrorDetail, status int) {
 	}
 }
 
-// validationCode maps the framework's statuses to the ones of the interface.
+// validationCode returns the error code for a status of the framework.
 func validationCode(status int) string {
 	switch status {
 	case http.StatusUnprocessableEntity:
@@ -117,8 +116,8 @@ func validationCode(status int) string {
 	return "invalid_request"
 }
 
-// validationDetail names the field at fault: of a missing property the property
-// itself, where the framework names what lacks it.
+// validationDetail names the invalid field. For a missing property it names the property;
+// the framework names the object that lacks it.
 func validationDetail(d *huma.ErrorDetail) Detail {
 	if name, ok := strings.CutPrefix(d.Message, "expected required property "); ok {
 		if name, ok = strings.CutSuffix(name, " to be present"); ok {
@@ -128,8 +127,8 @@ func validationDetail(d *huma.ErrorDetail) Detail {
 	return Detail{Field: location(d.Location), Message: validationMessage(d.Message)}
 }
 
-// location drops where the field was (body., query., path., header.): the name
-// is enough, and it is the one that operations use too.
+// location removes the part of the request (body., query., path., header.) from a name,
+// because operations name fields without it too.
 func location(at string) string {
 	at = shortened(at, maxField)
 	for _, place := range []string{"body.", "query.", "path.", "header."} {
@@ -140,8 +139,8 @@ func location(at string) string {
 	return at
 }
 
-// validationMessage keeps the framework's message where it speaks about the
-// rule, and cuts what could repeat the value.
+// validationMessage returns the framework's message if it describes the rule, without
+// parts that could repeat the value.
 func validationMessage(message string) string {
 	rule, _, _ := strings.Cut(message, ": ")
 	for _, known := range []string{"expected ", "unexpected property", "unknown query parameter", "required ", "invalid integer",
@@ -157,8 +156,8 @@ func validationMessage(message string) string {
 // notValid replaces messages of the framework that must not reach the client.
 const notValid = "is not valid"
 
-// plainNumber writes the limit at the end of a rule as people do: the framework
-// says 8.64e+07.
+// plainNumber writes the limit at the end of a rule without an exponent. The framework
+// prints 8.64e+07.
 func plainNumber(rule string) string {
 	at := strings.LastIndexByte(rule, ' ') + 1
 	limit, err := strconv.ParseFloat(rule[at:], 64)

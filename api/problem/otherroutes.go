@@ -2,8 +2,8 @@ package problem
 
 const tableRoute = "/v1/tables/{catalog}/{schema}/{table_name}"
 
-// otherRoutes maps the first word of a statement that is not served as SQL to the
-// route that does what the statement would do.
+// otherRoutes maps the first word of a statement that is not supported as SQL to the
+// route that has the same effect.
 var otherRoutes = map[string]string{
 	"INSERT":   "POST " + tableRoute + "/rows inserts rows",
 	"UPDATE":   "POST " + tableRoute + "/rows/update updates rows",

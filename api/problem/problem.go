@@ -18,46 +18,47 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// Detail names one field at fault.
+// Detail describes one invalid field.
 type Detail struct {
 	Field   string `json:"field" doc:"Path of the field at fault"`
 	Message string `json:"message" doc:"What is wrong with it"`
 }
 
-// Problem is what a client is told about an error.
+// Problem is what a client learns about an error.
 type Problem struct {
 	Code
-	// Details are the fields at fault, never nil.
+	// Details are the invalid fields, never nil.
 	Details []Detail
-	// RetryAfter is when to come back, in whole seconds; set for 429 and 503.
+	// RetryAfter is the time after which to retry, in whole seconds; it is set for 429
+	// and 503.
 	RetryAfter time.Duration
 }
 
-// The interfaces through which packages that cannot be imported here take part.
+// The interfaces of errors from packages that cannot be imported here.
 type (
 	coder   interface{ ProblemCode() string }
 	fielder interface {
 		FieldProblems() iter.Seq2[string, string]
 	}
-	// totaler counts problems of which fielder names only the first.
+	// totaler returns the number of problems, of which fielder yields only the first.
 	totaler interface{ ProblemTotal() int64 }
 	retrier interface{ RetryIn() time.Duration }
 )
 
-// Refusal is an error that names its code itself: for packages of the API that
-// refuse a request before any operation sees it.
+// Refusal is an error that names its code itself, for packages of the API that refuse a
+// request before an operation runs.
 type Refusal struct {
-	// Code is the name of a line of [Codes].
+	// Code is the name of an entry of [Codes].
 	Code string
-	// Details are fields at fault, fit for the client.
+	// Details are the invalid fields, with messages for the client.
 	Details []Detail
-	// RetryAfter overrides the usual time for 429 and 503.
+	// RetryAfter overrides the default for 429 and 503.
 	RetryAfter time.Duration
-	// Cause is for the log.
+	// Cause is the underlying error, for the log.
 	Cause error
 }
 
-// Error names the code.
+// Error returns the code and the cause.
 func (e *Refusal) Error() string {
 	if e.Cause != nil {
 		return e.Code + ": " + e.Cause.Error()
@@ -68,9 +69,9 @@ func (e *Refusal) Error() string {
 // Unwrap returns the cause.
 func (e *Refusal) Unwrap() error { return e.Cause }
 
-// maxDetails bounds the details of one error. maxField bounds the name of a field,
-// which can contain names that the client sent. maxMessage bounds the text about a
-// field.
+// maxDetails bounds the number of details of one error. maxField bounds the length of a
+// field's name, which can contain names that the client sent. maxMessage bounds the
+// length of the message about a field.
 const (
 	maxDetails = 100
 	maxField   = 512
@@ -88,11 +89,11 @@ func shortened(text string, n int) string {
 	return text[:n] + "…"
 }
 
-// From decides what a client is told about err. It never fails: an error that
-// nobody recognises is internal_error, and so is nil.
+// From returns the problem of err. It never fails: unknown errors, and nil, become
+// internal_error.
 func From(err error) Problem { return from(err, false) }
 
-// from is From with the field names of the catalog in camelCase on request.
+// from is From; camel selects camelCase for the field names of the catalog.
 func from(err error, camel bool) Problem {
 	code, ok := byName[codeOf(err)]
 	if !ok {
@@ -117,7 +118,7 @@ func from(err error, camel bool) Problem {
 	return p
 }
 
-// total says how many problems there are, where these are counted and several.
+// total returns a text with the number of problems if err counts more than one, else "".
 func total(err error) string {
 	var counted totaler
 	if !errors.As(err, &counted) || counted.ProblemTotal() < 2 {
@@ -126,7 +127,7 @@ func total(err error) string {
 	return fmt.Sprintf(" Problems in total: %d.", counted.ProblemTotal())
 }
 
-// codeOf finds the name of an error's line in the table; "" when none fits.
+// codeOf returns the name of an error's code, or "" if the error is unknown.
 func codeOf(err error) string {
 	var (
 		rejected *Refusal
@@ -180,7 +181,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// retryAfter is how long the client should wait, at least a second.
+// retryAfter returns how long the client should wait, at least a second.
 func retryAfter(err error) time.Duration {
 	wait := time.Second
 	var (

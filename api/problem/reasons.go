@@ -7,12 +7,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// TableReason is one line of the table of reasons why a table, or a version of it, is
-// refused.
+// TableReason is an entry of the table of reasons for which a table, or a version of it,
+// is refused.
 type TableReason struct {
 	// Name is the message of the detail with the field reason.
 	Name delta.Reason
-	// Code names the line of [Codes] that the refusal gets.
+	// Code is the name of an entry of [Codes].
 	Code string
 	// When describes the reason for the documentation.
 	When string
@@ -25,7 +25,7 @@ const (
 	unsupportedFeature = "unsupported_table_feature"
 )
 
-// TableReasons is the table of reasons. docs/errors.md is written from it.
+// TableReasons is the table of reasons. docs/errors.md is generated from it.
 var TableReasons = []TableReason{
 	{delta.ReasonAbsolutePath, unsupportedFeature, "The log names a file by an absolute path outside the table's folder. Only files of the " +
 		"folder are read."},
@@ -48,11 +48,12 @@ var TableReasons = []TableReason{
 	{delta.ReasonFileMissing, dataFileMissing, "A data file is missing. Versions and rows that do not need it can be read."},
 }
 
-// discloser is implemented by the errors of refused tables that depend on what the caller
-// sees of the table.
+// discloser is implemented by errors of refused tables that depend on what the caller can
+// see of the table.
 type discloser interface {
-	// DisclosedFile returns the object at fault below the table's folder, or "" if the
-	// caller may not learn it: a name can hold values of hidden rows.
+	// DisclosedFile returns the file that caused the error, relative to the table's
+	// folder, or "" if the caller may not learn it: a name can contain values of hidden
+	// rows.
 	DisclosedFile() string
 }
 
@@ -85,8 +86,8 @@ func RefusesTable(err error) bool {
 	return known || errors.As(err, &feature) || errors.Is(err, delta.ErrPartitionValue)
 }
 
-// reasonFields yields the reason of a refusal and, if the error discloses it, the file at
-// fault.
+// reasonFields yields the reason of a refusal and, if the error discloses it, the file
+// that caused it.
 func reasonFields(err error, reason TableReason, yield func(string, string) bool) {
 	var known discloser
 	if !yield("reason", string(reason.Name)) || !errors.As(err, &known) {

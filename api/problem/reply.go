@@ -15,7 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Body is the one shape of every error.
+// Body is the body of every error.
 type Body struct {
 	Code      string   `json:"code" doc:"Stable name of the error; docs/errors.md lists all"`
 	Message   string   `json:"message" doc:"What went wrong, for a person"`
@@ -26,8 +26,8 @@ type Body struct {
 // BodyType is the type of [Body], for schemas.
 var BodyType = reflect.TypeFor[Body]()
 
-// Reply is an error made ready to be sent. It is the error value that a huma
-// handler returns, and encodes as [Body].
+// Reply is an error with its encoded form. It is the error value that huma handlers
+// return, and encodes as [Body].
 type Reply struct {
 	Body
 	status  int
@@ -41,24 +41,24 @@ var (
 	_ huma.ContentTypeFilter = (*Reply)(nil)
 )
 
-// Error returns the code; the cause is behind Unwrap.
+// Error returns the code.
 func (r *Reply) Error() string { return r.Code }
 
-// Unwrap returns what the reply was made of.
+// Unwrap returns the error from which the reply was made.
 func (r *Reply) Unwrap() error { return r.cause }
 
 // GetStatus returns the HTTP status.
 func (r *Reply) GetStatus() int { return r.status }
 
-// GetHeaders returns the headers that belong to the status.
+// GetHeaders returns the headers of the status.
 func (r *Reply) GetHeaders() http.Header { return r.headers }
 
-// ContentType makes errors JSON whatever the client accepts.
+// ContentType returns JSON for errors, whatever the client accepts.
 func (r *Reply) ContentType(string) string { return "application/json" }
 
-// Respond makes the reply for an error and keeps err for the access log. camel
-// spells the catalog's field names as camelCase resources do. An err that is a
-// reply already is returned as it is.
+// Respond returns the reply for an error and records err for the access log. camel
+// selects camelCase for the catalog's field names. If err is a [Reply], it is returned
+// unchanged.
 func Respond(ctx context.Context, err error, camel bool) error {
 	return respond(ctx, err, camel)
 }
@@ -70,7 +70,7 @@ func respond(ctx context.Context, err error, camel bool) *Reply {
 	}
 	setCause(ctx, err)
 	p := from(err, camel)
-	if gaveUp(ctx, err) {
+	if clientGone(ctx, err) {
 		p = Problem{Code: clientClosed, Details: []Detail{}}
 	}
 	return newReply(ctx, p, err)
@@ -92,8 +92,9 @@ func newReply(ctx context.Context, p Problem, cause error) *Reply {
 	return r
 }
 
-// gaveUp reports whether the client is gone and err is only what followed.
-func gaveUp(ctx context.Context, err error) bool {
+// clientGone reports whether the client disconnected and err is only a consequence of
+// that.
+func clientGone(ctx context.Context, err error) bool {
 	return errors.Is(ctx.Err(), context.Canceled) &&
 		(errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrInterrupted))
 }

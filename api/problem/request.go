@@ -10,7 +10,7 @@ import (
 
 type requestKey struct{}
 
-// request is what one HTTP request is known by, and the error it ended with.
+// request holds the id of an HTTP request and the error with which it ended.
 type request struct {
 	id string
 
@@ -18,13 +18,13 @@ type request struct {
 	cause error
 }
 
-// WithRequest returns a context that carries a request's id and a place for the
-// error that its reply is made of.
+// WithRequest returns a context that holds a request's id and records the error of its
+// reply.
 func WithRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, &request{id: id})
 }
 
-// RequestID returns the id of the request, or "" outside one.
+// RequestID returns the id of the request, or "" if ctx does not belong to one.
 func RequestID(ctx context.Context) string {
 	if r, ok := ctx.Value(requestKey{}).(*request); ok {
 		return r.id
@@ -32,8 +32,8 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// Cause returns the error that the reply of the request was made of, for the
-// log; nil when there was none. It can hold engine text, paths and names.
+// Cause returns the error from which the reply of the request was made, for the log, or
+// nil if there was none. It can contain texts of the engine, paths and names.
 func Cause(ctx context.Context) error {
 	r, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
@@ -52,12 +52,12 @@ func setCause(ctx context.Context, err error) {
 	}
 }
 
-// maxCause bounds the length of one cause in the log.
+// maxCause is the maximum length of a cause in the log.
 const maxCause = 8 << 10
 
-// CauseText is the text of [Cause] for the server's log: with what the engine
-// said, which the error itself keeps to itself. It is "" when there is none. The
-// text is made here and not before, because few requests are logged with it.
+// CauseText returns the text of [Cause] for the server's log, or "" if there is none. It
+// includes the engine's text, which Error omits. It is built on demand, because few
+// requests are logged with it.
 func CauseText(ctx context.Context) string {
 	err := Cause(ctx)
 	if err == nil {

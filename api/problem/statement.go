@@ -9,16 +9,17 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
-// guardCode is the code of a refused statement: the guard's own, as it is.
+// guardCode returns the code of a statement that the guard refused, which is the guard's
+// own code.
 func guardCode(e *refusal.Error) string {
 	if e.Code == refusal.CodeTooLarge {
-		return "invalid_field" // as where the limit of the field is met first
+		return "invalid_field" // as if the limit of the field had been exceeded
 	}
 	return string(e.Code)
 }
 
-// statementFields say what the guard or the engine has against a statement, and
-// where, as far as anybody found out.
+// statementFields yields why the guard or the engine refused a statement, and the
+// position if it is known.
 func statementFields(err error, yield func(string, string) bool) {
 	var guard *refusal.Error
 	var failure *engine.Error
@@ -39,7 +40,7 @@ func statementFields(err error, yield func(string, string) bool) {
 	}
 }
 
-// placedMessage puts the place before a message and the near names behind it.
+// placedMessage puts the position before a message and similar names after it.
 func placedMessage(at refusal.Position, message string, near []string) string {
 	var b strings.Builder
 	if at.Line > 0 {
@@ -52,8 +53,8 @@ func placedMessage(at refusal.Position, message string, near []string) string {
 	return b.String()
 }
 
-// bindCodes are the classes of unresolved names and types that have a code of
-// their own; the rest is invalid_statement.
+// bindCodes maps the classes of unresolved names and types that have a code of their own.
+// The code of the others is invalid_statement.
 var bindCodes = map[string]string{
 	"column_not_found":      "column_not_found",
 	"field_not_found":       "column_not_found",
@@ -73,7 +74,7 @@ var bindCodes = map[string]string{
 	"parameter_not_allowed": "invalid_parameter",
 }
 
-// engineCode is the code of a statement that the engine refused.
+// engineCode returns the code of a statement that the engine refused.
 func engineCode(e *engine.Error) string {
 	switch e.Kind {
 	case engine.KindSyntax:
@@ -105,8 +106,8 @@ func engineCode(e *engine.Error) string {
 	return "internal_error"
 }
 
-// bindMessages say what a class of unresolved names and types means: what is
-// wrong, before the name, and what to do, behind it.
+// bindMessages describes the classes of unresolved names and types: what is wrong, which
+// precedes the name, and what to do, which follows it.
 var bindMessages = map[string][2]string{
 	"column_not_found":       {"column not found"},
 	"field_not_found":        {"field not found"},
@@ -129,8 +130,8 @@ var bindMessages = map[string][2]string{
 	"type_too_deep":          {"the type of a result column is nested too deep", "take it apart or cast it to VARCHAR"},
 }
 
-// runtimeMessages say what a class of run-time failure means. A class that is
-// not here says nothing more than its code: a value of a row must not get out.
+// runtimeMessages describes the classes of run-time failures. Other classes have no
+// message besides the one of their code: values of rows must not be disclosed.
 var runtimeMessages = map[string]string{
 	"conversion":           "a value cannot be converted to the wanted type",
 	"binary_text":          `a text is not a binary value: write bytes beyond ASCII as \xAB, or decode base64 with from_base64`,
@@ -143,8 +144,7 @@ var runtimeMessages = map[string]string{
 	"temp_space":           "the query needs more temporary space than it may use",
 }
 
-// parameterMessages say what is wrong with the values that came with a
-// statement.
+// parameterMessages describes what is wrong with the values of a statement's parameters.
 var parameterMessages = map[string]string{
 	"parameter_missing": "no value for the parameter",
 	"parameter_unknown": "the statement has no such parameter",
@@ -152,8 +152,8 @@ var parameterMessages = map[string]string{
 	"parameter_mix":     "names and positions of parameters do not go together",
 }
 
-// parameterName is the name as the caller wrote it, which is never an
-// expression, or its position.
+// parameterName returns the name or the number of a parameter as the caller wrote it. It
+// returns "" for an expression.
 func parameterName(name string) string {
 	if plainName(name) {
 		return name
@@ -161,9 +161,9 @@ func parameterName(name string) string {
 	return ""
 }
 
-// engineField tells the class of a failure, with the place and the name that
-// somebody found in what the caller wrote. Text, Name and Position of the error
-// stay out: they are the engine's, and about SQL that the client never saw.
+// engineField yields the class of a failure, with the position and the name if they were
+// found in the caller's text. It omits Text, Name and Position of the error: they are the
+// engine's, and about SQL that the client never saw.
 func engineField(e *engine.Error, at *refusal.Placed, yield func(string, string) bool) {
 	switch e.Kind {
 	case engine.KindBind:
@@ -198,8 +198,8 @@ func bindMessage(class, name string) string {
 	return text
 }
 
-// plainName reports whether a name is an identifier a person would type, and
-// not an expression or a path that an engine put where a name belongs.
+// plainName reports whether a name is a simple identifier, and not an expression or a
+// path that the engine reports as a name.
 func plainName(name string) bool {
 	if name == "" || len(name) > 128 {
 		return false

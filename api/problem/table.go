@@ -22,7 +22,7 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// row says what a sentinel becomes.
+// row maps a sentinel to a code.
 type row struct {
 	name     string // package path below the module, dot, identifier
 	sentinel error
@@ -31,7 +31,7 @@ type row struct {
 
 const storageUnavailable = "storage_unavailable"
 
-// rows are tried in order; the narrower sentinel of a family stands first.
+// rows are tried in order; the narrower sentinel of a family precedes the wider.
 var rows = []row{
 	{"auth.ErrExpired", auth.ErrExpired, "credential_expired"},
 	{"auth.ErrRevoked", auth.ErrRevoked, "credential_revoked"},
@@ -118,8 +118,8 @@ var rows = []row{
 	{"engine/ingest/staging.ErrDialect", staging.ErrDialect, "invalid_field"},
 	{"engine/ingest/staging.ErrUnsupportedType", staging.ErrUnsupportedType, unsupportedFeature},
 
-	// A store's own errors reach a client only where no package above gave them
-	// a meaning: a file that the log or the catalog says is there.
+	// Errors of stores reach a client only if no package above interprets them: a file
+	// that the log or the catalog refers to.
 	{"engine/objstore.ErrUnknown", objstore.ErrUnknown, "outcome_unknown"},
 	{"engine/objstore.ErrNoBucket", objstore.ErrNoBucket, storageUnavailable},
 	{"engine/objstore.ErrUnavailable", objstore.ErrUnavailable, storageUnavailable},
@@ -145,5 +145,5 @@ var rows = []row{
 	{"engine/storage.ErrContent", storage.ErrContent, "storage_not_usable"},
 
 	{"context.DeadlineExceeded", context.DeadlineExceeded, "unavailable"},
-	{"context.Canceled", context.Canceled, "unavailable"}, // ended by us; see gaveUp
+	{"context.Canceled", context.Canceled, "unavailable"}, // cancelled by the server; see clientGone
 }
