@@ -8,8 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// csvEncoder writes RFC 4180 with a header line. NULL is an empty field and an
-// empty string is "", so that the two stay apart. Nested values are JSON text.
+// csvEncoder writes RFC 4180 with a header line. NULL is an empty field and an empty
+// string is "", so that they can be distinguished. Nested values are JSON text.
 type csvEncoder struct {
 	values  values
 	columns []engine.Column

@@ -9,7 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// textRows renders rows one by one, so that a byte limit cuts between rows.
+// textRows renders rows one by one, so that a byte limit applies between rows.
 func textRows(sink *Sink, rec arrow.RecordBatch, maxBytes int64, row func(dst []byte, i int) []byte) (int64, error) {
 	buf := make([]byte, 0, flushSize+4096)
 	n := int64(0)
@@ -112,8 +112,8 @@ func (e *ndjsonEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64) 
 
 func (e *ndjsonEncoder) end(*Sink, Summary) error { return nil }
 
-// arrowEncoder writes the Arrow IPC streaming format. The byte limit cuts
-// between batches.
+// arrowEncoder writes the Arrow IPC streaming format. A byte limit applies between
+// batches.
 type arrowEncoder struct {
 	schema *arrow.Schema
 	w      *ipc.Writer
@@ -134,5 +134,5 @@ func (e *arrowEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64) (
 	return rec.NumRows(), nil
 }
 
-// end writes the end-of-stream mark; a stream that broke off has none.
+// end writes the end-of-stream mark, which an incomplete stream lacks.
 func (e *arrowEncoder) end(*Sink, Summary) error { return e.w.Close() }

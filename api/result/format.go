@@ -9,7 +9,7 @@ import (
 // Format is a representation of rows.
 type Format string
 
-// The formats, by media type.
+// The formats and their media types.
 const (
 	JSON    Format = "application/json"
 	NDJSON  Format = "application/x-ndjson"
@@ -18,7 +18,7 @@ const (
 	Parquet Format = "application/vnd.apache.parquet"
 )
 
-// ContentType is the header value for f.
+// ContentType returns the value of the Content-Type header for f.
 func (f Format) ContentType() string {
 	if f == CSV {
 		return "text/csv; charset=utf-8; header=present"
@@ -26,9 +26,9 @@ func (f Format) ContentType() string {
 	return string(f)
 }
 
-// Negotiate picks the format for an Accept header (RFC 9110, section 12.5.1):
-// the acceptable one with the highest weight, the first of equals. An empty
-// header means JSON. ok is false when nothing on the list is offered.
+// Negotiate returns the format for an Accept header (RFC 9110, section 12.5.1): the
+// acceptable one with the highest weight, and the first of equals. An empty header means
+// JSON. ok is false if the header accepts no format.
 func Negotiate(accept string) (f Format, ok bool) {
 	if strings.TrimSpace(accept) == "" {
 		return JSON, true

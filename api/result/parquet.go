@@ -17,15 +17,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// The bounds of a row group. A group is kept in memory until it is whole, so its
-// bytes are what a Parquet result costs, however long it is.
+// The bounds of a row group. A group is held in memory until it is complete, so a Parquet
+// result needs memory for the bytes of one group, however long it is.
 const (
 	maxGroupBytes = 16 << 20
 	maxGroupRows  = 1 << 20
 )
 
-// ColumnError is a column whose type a format cannot hold. Nothing has been
-// written. Cast the column, or ask for another format: 422.
+// ColumnError is returned for a column whose type a format cannot represent. Nothing has
+// been written. The client has to cast the column or choose another format: 422.
 type ColumnError struct {
 	Format Format
 	Column engine.Column
@@ -36,23 +36,22 @@ func (e *ColumnError) Error() string {
 	return fmt.Sprintf("column %q of type %s has no form in %s: cast it, or leave it out", e.Column.Name, e.Column.Type, e.Format)
 }
 
-// ProblemCode names the line in the table of errors.
+// ProblemCode returns the code of package problem.
 func (e *ColumnError) ProblemCode() string { return "type_not_supported" }
 
-// FieldProblems names the column.
+// FieldProblems yields the column.
 func (e *ColumnError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { yield("sql", e.Error()) }
 }
 
-// parquetEncoder writes a Parquet file. What a reader needs first, the footer,
-// comes last: a file that broke off is no file. The byte limit cuts between
-// batches.
+// parquetEncoder writes a Parquet file. Readers need the footer, which is written last,
+// so they reject an incomplete file. A byte limit applies between batches.
 type parquetEncoder struct {
 	schema  *arrow.Schema
 	columns []engine.Column
 	gate    *gate
 	w       *pqarrow.FileWriter
-	// groupBytes and groupRows are those of the open row group.
+	// groupBytes and groupRows are the size of the open row group.
 	groupBytes, groupRows int64
 }
 
@@ -63,7 +62,7 @@ func (e *parquetEncoder) begin(sink *Sink) error {
 		}
 	}
 	e.gate = &gate{dst: sink}
-	return e.gate.through(func() (err error) {
+	return e.gate.whileOpen(func() (err error) {
 		e.w, err = pqarrow.NewFileWriter(e.schema, e.gate, parquetProperties(e.schema), pqarrow.DefaultWriterProps())
 		return err
 	})
@@ -72,13 +71,13 @@ func (e *parquetEncoder) begin(sink *Sink) error {
 func parquetProperties(schema *arrow.Schema) *parquet.WriterProperties {
 	options := []parquet.WriterProperty{
 		parquet.WithCompression(compress.Codecs.Snappy),
-		parquet.WithMaxRowGroupLength(math.MaxInt64), // groups end by our count
-		// The library's smallest and largest texts point into batches that are
-		// gone when the group is written.
+		parquet.WithMaxRowGroupLength(math.MaxInt64), // the encoder counts rows and bytes itself
+		// The library's minimum and maximum of strings refer to batches that are released
+		// before the group is written.
 		parquet.WithStats(false),
 		parquet.WithCreatedBy("Lakewarden"),
-		// Looking numbers up in a dictionary takes as long as all the rest;
-		// texts are what repeats.
+		// Dictionary lookups of numbers take as long as everything else; mostly strings
+		// repeat.
 		parquet.WithDictionaryDefault(false),
 	}
 	for _, f := range schema.Fields() {
@@ -115,18 +114,18 @@ func (e *parquetEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64)
 
 func (e *parquetEncoder) nextGroup() error {
 	e.groupBytes, e.groupRows = 0, 0
-	return e.gate.through(func() error {
-		e.w.NewBufferedRowGroup() // writes the group before; the gate knows whether it could
+	return e.gate.whileOpen(func() error {
+		e.w.NewBufferedRowGroup() // writes the previous group; the gate records its error
 		return nil
 	})
 }
 
 // end writes the last row group and the footer.
-func (e *parquetEncoder) end(*Sink, Summary) error { return e.gate.through(e.w.Close) }
+func (e *parquetEncoder) end(*Sink, Summary) error { return e.gate.whileOpen(e.w.Close) }
 
-// gate lets bytes pass only while it is open, and remembers the first failure.
-// The library closes the file, footer and all, when a column fails, and drops
-// errors of a row group that it closes on the way: neither may look like an end.
+// gate passes bytes on only while it is open, and records the first failure. If a column
+// fails, the library closes the file with its footer, and it ignores errors of a row
+// group that it closes implicitly: neither may look like a complete file.
 type gate struct {
 	dst  io.Writer
 	open bool
@@ -135,8 +134,8 @@ type gate struct {
 
 var errIncomplete = errors.New("parquet file is not complete")
 
-// through opens the gate for one step.
-func (g *gate) through(step func() error) error {
+// whileOpen opens the gate for the duration of step.
+func (g *gate) whileOpen(step func() error) error {
 	g.open = true
 	err := step()
 	g.open = false
@@ -156,8 +155,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// parquetHolds reports whether a type has a form in Parquet that keeps every
-// value.
+// parquetHolds reports whether Parquet can represent every value of a type.
 func parquetHolds(t arrow.DataType) bool {
 	switch t := t.(type) {
 	case *arrow.StructType:
@@ -167,7 +165,7 @@ func parquetHolds(t arrow.DataType) bool {
 			}
 		}
 		return t.NumFields() > 0
-	case arrow.ListLikeType: // maps too
+	case arrow.ListLikeType: // includes maps
 		return parquetHolds(t.Elem())
 	case *arrow.DictionaryType:
 		return parquetHolds(t.ValueType)
@@ -181,13 +179,14 @@ func parquetHolds(t arrow.DataType) bool {
 	return false
 }
 
-// lossy reports SQL types whose Arrow form drops something: the sign bit of an
-// unsigned number, the zone of a time, the length of a bit string.
+// lossy reports whether the Arrow form of a SQL type loses information: the sign bit of
+// an unsigned number, the zone of a time, the length of a bit string.
 func lossy(t sqltype.Type) bool {
 	return t == sqltype.UHugeInt || t == sqltype.Bit || t == sqltype.BigNum || t == sqltype.TimeTZ
 }
 
-// inPrecision refuses a HUGEINT of 39 digits: Parquet has decimals of 38.
+// inPrecision returns an error if a HUGEINT has 39 digits: decimals of Parquet have at
+// most 38.
 func inPrecision(column arrow.Array) error {
 	switch c := column.(type) {
 	case *array.Decimal128:
@@ -203,7 +202,7 @@ func inPrecision(column arrow.Array) error {
 				return err
 			}
 		}
-	case array.ListLike: // maps too
+	case array.ListLike: // includes maps
 		return inPrecision(c.ListValues())
 	}
 	return nil

@@ -2,11 +2,11 @@ package result
 
 import "io"
 
-// holdBack is how much is kept before the status line goes out: an error that
-// comes earlier still gets a status of its own.
+// holdBack is how many bytes are buffered before the status line is sent: an error that
+// occurs before can still determine the status.
 const holdBack = 1 << 20
 
-// Sink holds back the first bytes of a response. Not safe for concurrent use.
+// Sink buffers the first bytes of a response. It is not safe for concurrent use.
 type Sink struct {
 	dst       io.Writer
 	start     func()
@@ -15,8 +15,8 @@ type Sink struct {
 	written   int64
 }
 
-// NewSink returns a sink over dst. start is called once, before the first byte
-// reaches dst: there the caller sends the status line.
+// NewSink returns a sink that writes to dst. start is called once, before the first byte
+// is written to dst, to send the status line.
 func NewSink(dst io.Writer, start func()) *Sink { return &Sink{dst: dst, start: start} }
 
 // Write implements io.Writer.
@@ -32,7 +32,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Committed reports whether bytes have reached the client.
+// Committed reports whether bytes have been written to the client.
 func (s *Sink) Committed() bool { return s.committed }
 
 func (s *Sink) commit() error {

@@ -16,9 +16,9 @@ import (
 // appender renders one row of one column.
 type appender func(dst []byte, row int) []byte
 
-// values renders columns by their SQL types: integers up to 64 bits signed are
-// JSON numbers with exact digits; unsigned 64-bit, 128-bit and decimal values
-// are strings, because a reader with doubles would round them.
+// values renders columns by their SQL types: integers up to 64 bits signed are JSON
+// numbers with exact digits; unsigned 64-bit, 128-bit and decimal values are strings,
+// because a reader that uses doubles would round them.
 type values struct {
 	columns       []engine.Column
 	integerString bool
@@ -51,7 +51,7 @@ func (v values) bindText(rec arrow.RecordBatch) []appender {
 	return out
 }
 
-// isWide reports integer types that a double cannot hold.
+// isWide reports whether a double cannot represent all integers of a type.
 func isWide(t sqltype.Type) bool {
 	_, isDecimal := t.(sqltype.Decimal)
 	return isDecimal || t == sqltype.UBigInt || t == sqltype.HugeInt || t == sqltype.UHugeInt
@@ -109,8 +109,8 @@ func (v values) jsonNonNull(col arrow.Array, wide bool) appender {
 }
 
 func isInteger(t arrow.DataType) bool {
-	// An unsigned 64-bit integer inside a nested type is not told by the
-	// column's SQL type, so it is excluded here.
+	// The column's SQL type does not identify an unsigned 64-bit integer inside a nested
+	// type, so it is excluded here.
 	return arrow.IsInteger(t.ID()) && t.ID() != arrow.UINT64
 }
 
@@ -129,8 +129,8 @@ func (v values) list(items arrow.Array, offsets func(int) (int64, int64)) append
 	}
 }
 
-// mapEntries writes a map as an array of {"key":…,"value":…}: keys need not be
-// strings, and order is kept.
+// mapEntries writes a map as an array of {"key":…,"value":…}: keys need not be strings,
+// and the order is preserved.
 func (v values) mapEntries(c *array.Map) appender {
 	key, item := v.json(c.Keys(), false), v.json(c.Items(), false)
 	return func(dst []byte, row int) []byte {
@@ -165,8 +165,8 @@ func (v values) structFields(c *array.Struct) appender {
 	}
 }
 
-// scalarText returns an appender of the plain text of a scalar column, or nil
-// for a type that has none here.
+// scalarText returns an appender of the plain text of a scalar column, or nil for a type
+// that has no such text.
 func scalarText(col arrow.Array) appender {
 	switch c := col.(type) {
 	case *array.Boolean:
@@ -227,8 +227,8 @@ func unquote(dst []byte, f float64, bits int) []byte {
 	return append(dst[:n], dst[n+1:len(dst)-1]...)
 }
 
-// timestampText prints RFC 3339 in UTC for an instant, and the same without a
-// zone for a local timestamp.
+// timestampText prints an instant as RFC 3339 in UTC, and a local timestamp likewise
+// without a zone.
 func timestampText(c *array.Timestamp) appender {
 	t := c.DataType().(*arrow.TimestampType)
 	layout := "2006-01-02T15:04:05.999999999"

@@ -10,22 +10,22 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Options bounds and shapes what Write produces.
+// Options limits and formats what [Write] produces.
 type Options struct {
 	Format Format
-	// Rows and Bytes cut the result; zero means no limit.
+	// Rows and Bytes limit the result; zero means no limit.
 	Rows, Bytes int64
-	// Cut says that res is itself a part; the summary then is truncated.
+	// Cut reports that res is incomplete; the summary then is truncated.
 	Cut bool
 	// IntegersAsStrings writes every integer as a JSON string.
 	IntegersAsStrings bool
-	// Tail adds members to the end of a JSON result, for example query_id. It
-	// is called once, after the last row.
+	// Tail returns members for the end of a JSON result, for example query_id. It is
+	// called once, after the last row.
 	Tail func(Summary) []Member
 	// FailLine renders an error as a JSON object for the last line of NDJSON.
 	FailLine func(error) []byte
-	// Exhausted, if not nil, is called once when no more rows are read, before the
-	// rest of the result is written. It may close the rows.
+	// Exhausted, if not nil, is called once when no more rows will be read, before the
+	// end of the result is written. It may close the rows.
 	Exhausted func()
 }
 
@@ -42,16 +42,16 @@ type Summary struct {
 	Truncated bool
 }
 
-// ErrBroken wraps an error that came after bytes had been handed to the client.
-// The connection must then be aborted, so that the part is not taken for the
+// ErrBroken wraps an error that occurred after bytes had been sent to the client. The
+// connection must then be aborted, so that the client does not take the part for the
 // whole.
 var ErrBroken = errors.New("result broken off")
 
-// flushSize is the amount of text gathered before it goes to the sink.
+// flushSize is the amount of text that is gathered before it is written to the sink.
 const flushSize = 64 << 10
 
-// Write reads res to its end, or to a limit, and writes it to sink. When the
-// error is not ErrBroken, nothing has reached the client.
+// Write reads res to its end, or to a limit, and writes it to sink. If the error is not
+// ErrBroken, nothing has been sent to the client.
 func Write(ctx context.Context, sink *Sink, res engine.Result, opts Options) (Summary, error) {
 	w := &writer{ctx: ctx, sink: sink, opts: opts}
 	err := w.run(res)
@@ -70,8 +70,8 @@ func Write(ctx context.Context, sink *Sink, res engine.Result, opts Options) (Su
 
 type encoder interface {
 	begin(*Sink) error
-	// rows writes rows of rec from the first on and returns how many fitted
-	// under the byte limit.
+	// rows writes rows of rec, beginning with the first, and returns how many fitted
+	// within the byte limit.
 	rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64) (int64, error)
 	end(*Sink, Summary) error
 }
