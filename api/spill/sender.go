@@ -9,8 +9,8 @@ import (
 )
 
 // run sends pieces and the bytes of the file until there are no more. The writing
-// goroutine hands over a piece only after the whole file was sent, so the order is
-// kept.
+// goroutine passes on a piece only after the whole file was sent, which preserves the
+// order.
 func (w *Writer) run() {
 	defer close(w.stopped)
 	for {
@@ -34,8 +34,8 @@ func (w *Writer) run() {
 	}
 }
 
-// proceed gives the next bytes their deadline. The context's end leaves grace,
-// from the moment at which it is noticed.
+// proceed sets the deadline of the next bytes. After the context has ended, they have
+// grace from the time at which that was noticed.
 func (w *Writer) proceed(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +49,7 @@ func (w *Writer) proceed(limit time.Duration) {
 	}
 }
 
-// send writes a piece, for which the client has that long.
+// send writes a piece, which the client has to read within limit.
 func (w *Writer) send(p []byte, limit time.Duration) error {
 	begun := w.store.opts.Now()
 	w.proceed(limit)
@@ -69,9 +69,9 @@ func (w *Writer) send(p []byte, limit time.Duration) error {
 	return err
 }
 
-// sendFromFile is send for a piece of the file at an offset. A file takes room from
-// others, so the client must read it at the least rate: it may lag behind that by
-// the store's stall, at any time since the file was empty.
+// sendFromFile is send for a piece of the file at an offset. A file takes space from
+// others, so the client must read it at the minimum rate: it may lag behind by at most
+// the store's stall since the file was last empty.
 func (w *Writer) sendFromFile(p []byte, at int64) error {
 	opts := &w.store.opts
 	if at == 0 {
@@ -110,7 +110,7 @@ func (w *Writer) sendFile() error {
 	}
 }
 
-// peek reads the next piece of the file, which begins at an offset.
+// peek returns the next piece of the file and its offset.
 func (w *Writer) peek() (piece []byte, at int64, err error) {
 	w.mu.Lock()
 	at, n := w.sent, min(w.size-w.sent, pieceSize)

@@ -17,14 +17,14 @@ type Options struct {
 	// ServerBytes bounds the files of all writers. OwnerBytes bounds those of one
 	// organisation; the files of one user may take half of it.
 	ServerBytes, OwnerBytes int64
-	// Patience is how long a writer waits for a client that takes nothing, or less
-	// than 1 MiB a second, before it writes to a file. Default 2 s.
+	// Patience is how long a writer waits for a client that reads nothing, or less than 1
+	// MiB a second, before it writes to a file. Default 2 s.
 	Patience time.Duration
 	// Stall is how long a client may leave a piece unread before its connection is
 	// closed, and how far it may lag behind LeastRate. Default 10 min.
 	Stall time.Duration
-	// LeastRate is how many bytes a second a client must take from a file. Default
-	// 32 KiB.
+	// LeastRate is how many bytes a second a client must read from a file. Default 32
+	// KiB.
 	LeastRate int64
 	// Now is the clock of Stall and LeastRate; nil means [time.Now].
 	Now func() time.Time
@@ -32,8 +32,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// grace is how long a connection still takes bytes after the context of its writer has
-// ended, so that the response ends at a place that readers recognize.
+// grace is how long a connection still accepts bytes after the context of its writer has
+// ended, so that the response ends where readers recognize the end.
 const grace = 200 * time.Millisecond
 
 // Store accounts for the files of all writers. It is safe for concurrent use.
@@ -48,7 +48,7 @@ type Store struct {
 	files int
 }
 
-// Owner is whose room a file takes: a user's, in an organisation.
+// Owner identifies the user, in an organisation, against whose limit a file counts.
 type Owner struct{ Org, User string }
 
 // The reasons for which a writer ends a response.
@@ -97,7 +97,7 @@ func (s *Store) Used() (bytes int64, files int) {
 	return s.used, s.files
 }
 
-// reserve takes room for n bytes of an owner, if there is any.
+// reserve reserves n bytes for an owner. It returns false if a limit would be exceeded.
 func (s *Store) reserve(owner Owner, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *Store) count(files int) {
 	s.files += files
 }
 
-// create makes a file and removes its name.
+// create creates a file and removes its name.
 func (s *Store) create() (*os.File, error) {
 	f, err := os.CreateTemp(s.opts.Dir, "spill-*")
 	if err != nil {

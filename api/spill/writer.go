@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// pieceSize is the largest number of bytes passed to a connection at once. A client
-// can leave that much unread without being noticed.
+// pieceSize is the largest number of bytes passed to a connection at once. That many
+// unread bytes of a client remain unnoticed.
 const pieceSize = 64 << 10
 
-// leastRate is the number of bytes a second that a client must take while its writer
+// leastRate is the number of bytes a second that a client must read while its writer
 // waits for it.
 const leastRate = 1 << 20
 
@@ -26,7 +26,7 @@ type Conn interface {
 }
 
 // Writer sends bytes to a connection in a goroutine of its own. Write returns when the
-// connection has taken the bytes or, after the store's patience, when they are in a
+// connection has accepted the bytes or, after the store's patience, when they are in a
 // file. The methods of a Writer are not safe for concurrent use.
 type Writer struct {
 	store    *Store
@@ -37,7 +37,7 @@ type Writer struct {
 
 	pieces  chan []byte   // to the connection; unbuffered
 	grown   chan struct{} // signals that the file has grown; buffered
-	moved   chan struct{} // signals that the connection has taken a piece; buffered
+	moved   chan struct{} // signals that the connection has accepted a piece; buffered
 	stopped chan struct{} // closed when the sender has ended
 	unwatch func() bool   // stops watching ctx
 
@@ -47,7 +47,7 @@ type Writer struct {
 	file     *os.File // nil before the first spill
 	spilling bool     // bytes go to the file
 	// waited is how long the writer has waited for the client, up to the store's
-	// patience. passed is how many bytes the client took in that time.
+	// patience. passed is how many bytes the client accepted in that time.
 	waited   time.Duration
 	passed   int64
 	failed   error // why nothing more is written
@@ -68,7 +68,7 @@ type Writer struct {
 	size  int64 // of the file
 	sent  int64 // bytes of the file that were sent
 	ended bool  // ctx has ended, and the connection has its last deadline
-	idle  bool  // the connection is no longer this writer's
+	idle  bool  // the writer no longer uses the connection
 }
 
 var (
@@ -76,8 +76,8 @@ var (
 	errStalled = errors.New("client does not read")
 )
 
-// Writer returns a writer to conn. The bytes count as those of owner. When ctx
-// ends, sending ends within 200 ms. The caller closes it.
+// Writer returns a writer to conn. The bytes count against the limits of owner. When ctx
+// ends, sending ends within 200 ms. The caller must close the writer.
 func (s *Store) Writer(ctx context.Context, owner Owner, conn Conn) *Writer {
 	return s.writer(ctx, owner, conn, s.opts.Patience)
 }
@@ -98,8 +98,8 @@ func (s *Store) writer(ctx context.Context, owner Owner, conn Conn, patience tim
 	return w
 }
 
-// Write implements io.Writer. It fails if the context has ended. A write that has
-// already begun continues as long as the connection takes the bytes.
+// Write implements io.Writer. It fails if the context has ended. A write that has already
+// begun continues as long as the connection accepts the bytes.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.failed == nil && w.ctx.Err() != nil {
 		w.refused = true
@@ -116,7 +116,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// put hands one piece over, or spills it.
+// put passes one piece to the sender, or spills it.
 func (w *Writer) put(piece []byte) error {
 	select {
 	case <-w.stopped:
@@ -141,7 +141,7 @@ func (w *Writer) put(piece []byte) error {
 	return w.spill(piece)
 }
 
-// offer waits until the sender takes a piece. It returns false if the client is too
+// offer waits until the sender accepts a piece. It returns false if the client is too
 // slow.
 func (w *Writer) offer(piece []byte) (bool, error) {
 	select {
@@ -170,8 +170,8 @@ func (w *Writer) offer(piece []byte) (bool, error) {
 	}
 }
 
-// spill appends a piece to the file. If there is no room, it waits as long as the
-// client reads; once the file is empty, the piece goes to the connection.
+// spill appends a piece to the file. If there is no space, it waits as long as the client
+// reads; once the file is empty, the piece goes to the connection.
 func (w *Writer) spill(piece []byte) error {
 	timer, before := time.NewTimer(w.patience), w.position()
 	defer timer.Stop()
@@ -232,21 +232,21 @@ func (w *Writer) append(piece []byte) error {
 // the client.
 func (w *Writer) tooFew(n int64) bool { return float64(n) < leastRate*w.patience.Seconds() }
 
-// position returns how many bytes of the file the connection has taken.
+// position returns how many bytes of the file the connection has accepted.
 func (w *Writer) position() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sent
 }
 
-// emptied reports whether the connection has taken the whole file.
+// emptied reports whether the connection has accepted the whole file.
 func (w *Writer) emptied() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sent == w.size
 }
 
-// restart empties a file that was sent completely and returns to direct sending.
+// restart empties a file that was sent completely, and resumes direct sending.
 func (w *Writer) restart() error {
 	w.spilling = false
 	w.mu.Lock()
@@ -261,7 +261,7 @@ func (w *Writer) restart() error {
 	return nil
 }
 
-// discard returns the file's room to the store. The caller holds mu.
+// discard returns the file's space to the store. The caller holds mu.
 func (w *Writer) discard() {
 	if w.size > 0 {
 		w.store.giveBack(w.owner, w.size)
@@ -275,7 +275,7 @@ func (w *Writer) abort(reason string, err error) error {
 	return err
 }
 
-// Finish waits until the connection has taken everything. Otherwise it returns the
+// Finish waits until the connection has accepted everything. Otherwise it returns the
 // cause, for example that of the context. After a failed Write it does not wait.
 func (w *Writer) Finish() error {
 	if w.failed != nil {
@@ -297,7 +297,7 @@ func (w *Writer) join() {
 	<-w.stopped
 }
 
-// Close removes the file. If the connection has not taken everything by then, it
+// Close removes the file. If the connection has not accepted everything by then, it
 // cannot be used any more. Close is idempotent.
 func (w *Writer) Close() error {
 	w.unwatch()
@@ -313,7 +313,7 @@ func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.idle = true
-	if !w.broken && (!w.ended || !w.begun) { // the rest of the response is not written yet
+	if !w.broken && (!w.ended || !w.begun) { // the remainder of the response has not been written yet
 		_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(w.store.opts.Stall))
 	}
 	w.discard()
