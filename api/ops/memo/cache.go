@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// Cache holds the values that were used last, up to a number. Keys hold all that a
-// value depends on, so values are never invalidated. It is safe for concurrent use.
+// Cache holds a limited number of values, and evicts the least recently used. A key
+// includes everything on which its value depends, so values are never invalidated. A
+// Cache is safe for concurrent use.
 type Cache[V any] struct {
 	limit int
 
 	mu    sync.Mutex
 	items map[string]*list.Element
-	order *list.List // of *cacheItem[V]; the front was used last
+	order *list.List // of *cacheItem[V]; the front is the most recently used
 }
 
 type cacheItem[V any] struct {
@@ -25,8 +26,8 @@ func NewCache[V any](limit int) *Cache[V] {
 	return &Cache[V]{limit: limit, items: map[string]*list.Element{}, order: list.New()}
 }
 
-// Get returns the value of key, or makes and stores it. Two callers that ask at the
-// same time may both make it.
+// Get returns the value of key, or makes and stores it. Concurrent callers may both make
+// it.
 func (c *Cache[V]) Get(key string, make func() (V, error)) (V, error) {
 	if value, ok := c.peek(key); ok {
 		return value, nil

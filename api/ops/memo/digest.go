@@ -16,7 +16,7 @@ func NewDigest() Digest { return Digest{sha256.New()} }
 func (k Digest) Text(fields ...string) {
 	for _, f := range fields {
 		k.Numbers(int64(len(f)))
-		_, _ = k.Write([]byte(f)) // a hash takes everything
+		_, _ = k.Write([]byte(f)) // a hash returns no error
 	}
 }
 
@@ -27,7 +27,7 @@ func (k Digest) Numbers(fields ...int64) {
 	}
 }
 
-// Flags adds truth values.
+// Flags adds booleans.
 func (k Digest) Flags(fields ...bool) {
 	for _, f := range fields {
 		n := int64(0)

@@ -1,9 +1,9 @@
-// Package memo caches what use cases compute, under all that it depends on: answers of the
-// catalog under the epoch at which they were read, plans under a digest of their inputs.
+// Package memo caches what use cases compute, by everything on which it depends: answers
+// of the catalog by the epoch at which they were read, plans by a digest of their inputs.
 //
-// What may not go in here: anything that knows what it caches.
+// What may not go in here: anything that knows what is cached.
 //
 // Invariants:
-//   - Nothing is ever invalidated: a change makes another key.
-//   - An answer that is read at one epoch is as the catalog was at that epoch, whole.
+//   - Nothing is invalidated: a change leads to another key.
+//   - An answer read at an epoch is the catalog's consistent state at that epoch.
 package memo

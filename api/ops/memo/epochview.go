@@ -6,8 +6,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// EpochView reads the catalog for one statement: no answer is older than the
-// statement's beginning. It is not safe for concurrent use.
+// EpochView reads the catalog for one statement. No answer is older than the view. It is
+// not safe for concurrent use.
 type EpochView struct {
 	epochs catalog.Epochs
 	epoch  uint64
@@ -28,9 +28,9 @@ func (v *EpochView) Clone() *EpochView {
 	return &clone
 }
 
-// ReadAt returns an answer of the catalog as it was at one epoch, from cache if it is
-// there; cache can be nil. fields are all that the answer depends on in addition to
-// the epoch. ReadAt reads again if the catalog changes meanwhile.
+// ReadAt returns an answer of the catalog as it was at one epoch, from cache if present.
+// cache may be nil. fields are everything on which the answer depends in addition to the
+// epoch. ReadAt reads again if the catalog changes meanwhile.
 func ReadAt[V any](ctx context.Context, v *EpochView, cache *Cache[V], fields []string, read func() (V, error)) (V, error) {
 	var none V
 	for {
