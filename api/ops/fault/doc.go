@@ -1,5 +1,5 @@
-// Package fault holds the errors of use cases: sentinels and errors of fields, each with
-// its code in the table of errors (package problem).
+// Package fault defines the errors that use cases share: sentinels and errors of fields,
+// each with its code of package problem.
 //
-// What may not go in here: errors that one use case returns; status codes.
+// What may not go in here: errors of a single use case; status codes.
 package fault

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// coded is an error that names its line in the table of errors.
+// coded is an error with its code of package problem.
 type coded struct{ code, text string }
 
 // Error implements error.
@@ -19,7 +19,7 @@ func (e *coded) Error() string { return e.text }
 // ProblemCode names the line in the table of errors.
 func (e *coded) ProblemCode() string { return e.code }
 
-// New returns a sentinel with its code in the table of errors.
+// New returns a sentinel with a code of package problem.
 func New(code, text string) error { return &coded{code, text} }
 
 // Invalid returns the error of one invalid field of a request.
@@ -27,18 +27,19 @@ func Invalid(field, format string, args ...any) error {
 	return catalog.FieldErrors{{Field: field, Message: fmt.Sprintf(format, args...)}}
 }
 
-// StatementError is a statement that cannot run, in our own words.
+// StatementError is returned for a statement that cannot run. Its text is meant for the
+// caller.
 type StatementError struct {
 	// Code is a line of the table of errors.
 	Code string
-	// Line and Column are the place in the caller's text, from 1; 0 if unknown.
+	// Line and Column are the position in the caller's text, from 1; 0 if unknown.
 	Line, Column int
-	// Field is the field of the request that holds that text; empty is sql.
+	// Field is the field of the request that holds the text; empty means sql.
 	Field   string
 	Message string
 	// Near holds up to three names that the caller can see.
 	Near []string
-	// Reason is the reason why a table cannot be read; empty for other errors.
+	// Reason is why a table cannot be read; empty for other errors.
 	Reason delta.Reason
 }
 
@@ -58,7 +59,7 @@ func (e *StatementError) Error() string {
 // ProblemCode names the line in the table of errors.
 func (e *StatementError) ProblemCode() string { return e.Code }
 
-// FieldProblems yields the place in the statement, and the reason if there is one.
+// FieldProblems yields the position in the statement, and the reason if there is one.
 func (e *StatementError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if yield(cmp.Or(e.Field, "sql"), e.Error()) && e.Reason != "" {
@@ -67,8 +68,8 @@ func (e *StatementError) FieldProblems() iter.Seq2[string, string] {
 	}
 }
 
-// MemberError says which members of a request stand against it: 422. They are told
-// as the client spelled them, because names of properties are the client's own.
+// MemberError lists the invalid members of a request: 422. Names are as the client sent
+// them, because the client chooses the names of properties.
 type MemberError struct {
 	// Code is a line of the table of errors.
 	Code     string
@@ -81,7 +82,7 @@ func (e *MemberError) Error() string { return "request: " + e.Problems.Error() }
 // ProblemCode names the line in the table of errors.
 func (e *MemberError) ProblemCode() string { return e.Code }
 
-// FieldProblems yields the members.
+// FieldProblems yields the invalid members.
 func (e *MemberError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, p := range e.Problems {
