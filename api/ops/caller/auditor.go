@@ -12,9 +12,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Auditor writes audit entries in batches, so that a statement does not wait
-// for the catalog. Entries of the last auditFlush can be lost when the process is killed.
-// While the catalog is unreachable, entries stay in the buffer, and a full buffer blocks
+// Auditor writes audit entries in batches, so that a statement does not wait for the
+// catalog. If the process is killed, the entries of the last auditFlush can be lost.
+// While the catalog is unavailable, entries stay in the buffer, and a full buffer blocks
 // callers.
 type Auditor struct {
 	store   catalog.Audit
@@ -23,11 +23,11 @@ type Auditor struct {
 	closing chan struct{}
 	done    sync.WaitGroup
 
-	mu     sync.RWMutex // held for reading by whoever records
+	mu     sync.RWMutex // held for reading by Record
 	closed bool
 }
 
-// Bounds of the buffer. Entries are small; 4096 of them are about 2 MiB.
+// The bounds of the buffer. 4096 entries are about 2 MiB.
 const (
 	auditBuffer = 4096
 	auditBatch  = 256
@@ -36,8 +36,8 @@ const (
 	maxAuditResource = 1000
 )
 
-// NewAuditor starts the writer. system is the context under which entries are
-// written; it must outlive Close.
+// NewAuditor starts the writer. Entries are written under the context system, which must
+// outlive Close.
 func NewAuditor(system context.Context, store catalog.Audit, log *slog.Logger) *Auditor {
 	a := &Auditor{store: store, log: log, entries: make(chan catalog.AuditEntry, auditBuffer), closing: make(chan struct{})}
 	a.done.Add(1)
@@ -45,8 +45,8 @@ func NewAuditor(system context.Context, store catalog.Audit, log *slog.Logger) *
 	return a
 }
 
-// Record queues an entry. The time is set here, so that entries keep the order
-// of events. After Close entries go to the log.
+// Record queues an entry and sets its time, so that entries have the order of events.
+// After Close, entries go to the log.
 func (a *Auditor) Record(entry catalog.AuditEntry) {
 	if entry.At.IsZero() {
 		entry.At = time.Now().UTC()
@@ -65,7 +65,7 @@ func (a *Auditor) Record(entry catalog.AuditEntry) {
 	}
 }
 
-// NewEntry is an entry about what a caller did.
+// NewEntry returns an entry about an action of a caller.
 func NewEntry(a Identity, action, resource string, outcome catalog.Outcome) catalog.AuditEntry {
 	entry := catalog.AuditEntry{Org: a.Org, User: a.User, Action: action, Resource: resource, Outcome: outcome, RequestID: a.RequestID,
 		Remote: a.Remote}
@@ -75,8 +75,8 @@ func NewEntry(a Identity, action, resource string, outcome catalog.Outcome) cata
 	return entry
 }
 
-// storable replaces what the catalog would refuse in an entry: no call may avoid the log by
-// an unusual path.
+// storable replaces parts of an entry that the catalog would refuse, so that no call
+// avoids the log by an unusual path.
 func storable(entry catalog.AuditEntry) catalog.AuditEntry {
 	entry.Resource = strings.ReplaceAll(strings.ToValidUTF8(entry.Resource, "\uFFFD"), "\x00", "\uFFFD")
 	if len(entry.Resource) > maxAuditResource {

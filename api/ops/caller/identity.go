@@ -8,7 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
-// Identity is the caller of an operation in the catalog's terms.
+// Identity is the caller of an operation, with the catalog's types.
 type Identity struct {
 	auth.Principal
 	Org    catalog.OrgID
@@ -27,8 +27,8 @@ func From(ctx context.Context) (Identity, error) {
 	return a, nil
 }
 
-// In returns the caller if it acts in org. Another organisation is not told
-// from one that does not exist.
+// In returns the caller if it acts in org. Other organisations are reported as missing,
+// whether or not they exist.
 func In(ctx context.Context, org catalog.OrgID) (Identity, error) {
 	a, err := From(ctx)
 	if err != nil {
