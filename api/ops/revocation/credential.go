@@ -30,8 +30,8 @@ func (c credential) allows(a caller.Identity, now time.Time) bool {
 	return !c.keyed || !c.revoked && now.Before(c.expires) && c.granted.Contains(a.Granted)
 }
 
-// credential reads the member and the key of a caller. An access token has no record
-// in the catalog: its expiry blocks new requests, but work that it started continues
+// credential reads the member and the key of a caller. An access token has no record in
+// the catalog: when it expires, new requests are refused, but running work continues
 // while the member remains.
 func (r *Watcher) credential(ctx context.Context, v *memo.EpochView, a caller.Identity) (credential, error) {
 	key := ""

@@ -9,8 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// maxUnconfirmed is how long this replica answers without a confirmation that its view
-// of the catalog is current. A revocation elsewhere takes effect by then at the latest.
+// maxUnconfirmed is how long this replica answers without confirmation that its view of
+// the catalog is current. It is the maximum delay until a revocation on another replica
+// takes effect.
 const maxUnconfirmed = 5 * time.Second
 
 // Epochs follows the epoch of the catalog and records when it was last confirmed. It is
@@ -20,7 +21,7 @@ type Epochs struct {
 	done      sync.WaitGroup
 }
 
-// Follow follows the epoch of the catalog until ctx ends, and has watcher judge the work
+// Follow follows the epoch of the catalog until ctx ends, and has watcher check the work
 // that it tracks at every change. It returns an error if the epoch cannot be read.
 func Follow(ctx context.Context, store catalog.Epochs, watcher *Watcher) (*Epochs, error) {
 	if _, err := store.Epoch(ctx); err != nil {
@@ -40,7 +41,7 @@ func Follow(ctx context.Context, store catalog.Epochs, watcher *Watcher) (*Epoch
 
 func (e *Epochs) confirm() { e.confirmed.Store(time.Now().UnixNano()) }
 
-// Wait waits until nothing follows the epoch any more, after the end of Follow's context.
+// Wait waits until Follow's goroutine has ended, after the end of Follow's context.
 func (e *Epochs) Wait() { e.done.Wait() }
 
 // Check returns ErrStale if the epoch was not confirmed for too long.

@@ -17,12 +17,12 @@ import (
 )
 
 var (
-	// ErrStale: this replica could not confirm the catalog's epoch for so long that it
-	// must not answer by it: 503, retry.
+	// ErrStale is returned if this replica could not confirm the catalog's epoch for so
+	// long that it must not answer: 503, retry.
 	ErrStale = fault.New("unavailable", "catalog not confirmed")
-	// ErrQueryCancelled: the caller lost the right to running work, or the policies
-	// that apply to it changed. Nothing was written. The server does not retry the
-	// work: 409.
+	// ErrQueryCancelled is returned if the caller lost the right to running work, or the
+	// policies that apply to it changed. Nothing was written. The server does not retry
+	// the work: 409.
 	ErrQueryCancelled = fault.New("query_cancelled", "query cancelled")
 )
 
@@ -33,8 +33,7 @@ const (
 	revocationTick = 200 * time.Millisecond
 	// revocationSilence is how long work continues that cannot be checked.
 	revocationSilence = 10 * time.Second
-	// judgingTime bounds one round of checks. judges is the number of concurrent
-	// checks.
+	// judgingTime bounds one round of checks. judges is the number of concurrent checks.
 	judgingTime = 2 * time.Second
 	judges      = 4
 )
@@ -49,10 +48,10 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Watcher ends running work when its caller loses the right to it: when the
-// key is revoked or expires, the member is removed or gets another role or other
-// attributes, a table is no longer visible, or other policies apply to it. It is
-// safe for concurrent use. A nil *Revocations ends nothing.
+// Watcher ends running work when its caller loses the right to it: when the key is
+// revoked or expires, the member is removed or gets another role or other attributes, a
+// table is no longer visible, or other policies apply to it. It is safe for concurrent
+// use. A nil *Watcher ends nothing.
 //
 // Invariants: work is judged by a state of the catalog that is newer than its
 // registration and newer than its last call of Work.JudgeBy, so changes during
@@ -67,11 +66,11 @@ type Watcher struct {
 
 	mu          sync.Mutex
 	running     map[*Work]struct{}
-	epoch       uint64    // the highest confirmed one
+	epoch       uint64    // the highest that was confirmed
 	confirmedAt time.Time // the time of the last confirmation
 }
 
-// revocationStore is what callers' rights are read from.
+// revocationStore holds the rights of callers.
 type revocationStore interface {
 	catalog.Epochs
 	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
@@ -108,7 +107,7 @@ func (r *Watcher) Confirmed(epoch uint64) {
 	}
 }
 
-// Run judges work until ctx ends. ctx must permit reading the catalog.
+// Run checks work until ctx ends. ctx must permit reading the catalog.
 func (r *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(r.opts.Tick)
 	defer tick.Stop()
@@ -127,15 +126,15 @@ func (r *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// judgement is a piece of work to be judged.
+// judgement is a piece of work to be checked.
 type judgement struct {
 	*Work
 	check Check
 	turn  uint64
 }
 
-// due returns the work that has to be judged. It ends work whose credential has
-// expired, and work that could not be judged for too long.
+// due returns the work that has to be checked. It ends work whose credential has expired,
+// and work that could not be checked for too long.
 func (r *Watcher) due(now time.Time) []judgement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,7 +176,7 @@ func (r *Watcher) round(ctx context.Context, due []judgement) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			switch {
-			case j.turn != j.Work.turn: // it has another check now
+			case j.turn != j.Work.turn: // its check was replaced
 			case err != nil:
 				j.end(ErrQueryCancelled)
 			default:
@@ -189,8 +188,8 @@ func (r *Watcher) round(ctx context.Context, due []judgement) error {
 	return group.Wait()
 }
 
-// judge returns ErrRevoked for work that may not go on. For other work it returns
-// when the credential expires, or zero. After other errors the answer is unknown.
+// judge returns ErrRevoked for work that must not continue. For other work it returns
+// when the credential expires, or zero. Other errors mean that the result is unknown.
 func (r *Watcher) judge(ctx context.Context, view *memo.EpochView, j judgement) (expires time.Time, err error) {
 	held, err := r.credential(ctx, view, j.actor)
 	if err != nil {
@@ -237,7 +236,7 @@ type Work struct {
 	turn uint64
 	// judged is the epoch at which the work was last found valid, or 0.
 	judged uint64
-	// valid is the last time at which the work is known to have been valid.
+	// valid is the last time at which the work was known to be valid.
 	valid time.Time
 	// expires is the end of the credential, or zero.
 	expires time.Time
@@ -247,7 +246,7 @@ type Work struct {
 
 // Begin registers work of a caller and returns the context under which it runs. The
 // context ends with the cause [ErrQueryCancelled], or with [ErrStale] if the catalog
-// could not be read for too long. The caller calls Done when the work has ended.
+// could not be read for too long. The caller must call Done when the work has ended.
 func (r *Watcher) Begin(ctx context.Context, a caller.Identity) (context.Context, *Work) {
 	if r == nil {
 		return ctx, nil
@@ -345,8 +344,8 @@ func (r *Watcher) Settled(epoch uint64) bool {
 	return true
 }
 
-// OnEnd calls f in a goroutine when the caller loses the right to the work of ctx.
-// stop is that of [context.AfterFunc].
+// OnEnd calls f in a goroutine when the caller loses the right to the work of ctx. stop
+// is as for [context.AfterFunc].
 func OnEnd(ctx context.Context, f func()) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		if EndedBy(ctx, nil) != nil {
