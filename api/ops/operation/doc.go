@@ -1,9 +1,9 @@
-// Package operation runs long work: as an operation of its caller, with a record in the
-// catalog that says how far the work is and how it ended.
+// Package operation runs long work as operations of its callers. A record in the catalog
+// holds the progress and the outcome of each.
 //
-// What may not go in here: what the work does.
+// What may not go in here: the work itself.
 //
 // Invariants:
-//   - An operation has one owner, one replica that runs it, and one end.
-//   - Work that starts late runs with the rights that its caller has then.
+//   - An operation has one owner, one replica that runs it, and ends once.
+//   - Work that has waited runs with the rights that its caller has when it starts.
 package operation

@@ -22,7 +22,7 @@ func (r *Runner) end(t *Task, done Done, err error) {
 	}
 	if recordErr := r.record(t, outcome); recordErr != nil {
 		r.opts.Logger.Warn("operation not recorded", "operation", t.Operation.ID, "error", recordErr)
-		if err == nil { // no record leads to the result
+		if err == nil { // no record refers to the result
 			r.discard(r.system, t.Operation)
 		}
 	}
@@ -67,7 +67,8 @@ func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome
 	return o
 }
 
-// record tries again while the operation can still belong to this replica.
+// record stores the outcome, and retries while the operation can still belong to this
+// replica.
 func (r *Runner) record(t *Task, outcome catalog.OperationOutcome) error {
 	ctx, cancel := context.WithTimeout(r.system, r.opts.Lost)
 	defer cancel()

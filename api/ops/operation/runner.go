@@ -23,28 +23,29 @@ import (
 )
 
 var (
-	// ErrFailed: there will be no result: 409.
+	// ErrFailed is returned for the result of an operation that did not succeed: 409.
 	ErrFailed = fault.New("operation_failed", "operation did not succeed")
-	// ErrLost is how an operation ends whose replica ended first. Start it again.
+	// ErrLost is the error of an operation whose replica ended before it. It can be
+	// started again.
 	ErrLost = fault.New("operation_lost", "operation lost")
 	// errOperationCancelled is the cause of a context whose operation was cancelled.
 	errOperationCancelled = errors.New("operation cancelled")
 )
 
-// Options tunes a [Runner].
+// Options configures a [Runner].
 type Options struct {
 	// Name distinguishes this replica from others and from its own earlier processes.
 	Name string
-	// Running caps operations that run at once, Live those of one organisation
-	// that have not ended, on all replicas. Defaults 16 and 100.
+	// Running limits the operations that run at the same time on this replica, Live those
+	// of one organisation that have not ended, on all replicas. Defaults 16 and 100.
 	Running, Live int
-	// Keep is how long an ended operation stays. Default 24 h.
+	// Keep is how long the record of an ended operation is stored. Default 24 h.
 	Keep time.Duration
-	// Poll is the interval of reading cancellations by other replicas, Beat that of signs
-	// of life, Lost the time after which a silent replica loses its operations. Defaults
-	// 200 ms, 5 s, 30 s.
+	// Poll is the interval at which cancellations by other replicas are read. Beat is the
+	// interval of heartbeats. Lost is the time without heartbeat after which a replica
+	// loses its operations. Defaults 200 ms, 5 s, 30 s.
 	Poll, Beat, Lost time.Duration
-	// Watcher ends queries, including waiting ones, whose owners lose the right to
+	// Revocations ends queries, including waiting ones, whose owners lose the right to
 	// them. Other work that has started continues.
 	Revocations *revocation.Watcher
 	// Describe returns an error as its owner may see it.
@@ -55,23 +56,23 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Runner runs operations, fairly by organisation. It is safe for concurrent
-// use.
+// Runner runs operations, with turns distributed fairly among organisations. It is safe
+// for concurrent use.
 //
 // Invariants: a task is in tasks from the creation of its record until the record has
-// ended or was lost to another replica; waiting holds the tasks without a turn, in the
-// order of their arrival; turns holds each organisation of waiting once, the next one
+// ended or was lost to another replica; waiting holds the tasks that wait for a turn, in
+// the order of their arrival; turns holds each organisation of waiting once, the next one
 // first.
 type Runner struct {
 	store  catalog.Store
 	system context.Context
 	opts   Options
 	stop   context.CancelFunc
-	tend   sync.WaitGroup // the goroutine that tends
+	tend   sync.WaitGroup // the goroutine of tendTasks
 	work   sync.WaitGroup // the tasks
 
 	mu sync.Mutex
-	// closed refuses new tasks. abandoned ends the others.
+	// closed reports that new tasks are refused, abandoned that all tasks were ended.
 	closed, abandoned bool
 	running           int
 	tasks             map[catalog.OperationID]*Task
@@ -81,7 +82,7 @@ type Runner struct {
 
 // Task is an operation under way.
 type Task struct {
-	// Operation is the record as it was made.
+	// Operation is the record as it was created.
 	Operation catalog.Operation
 
 	actor  caller.Identity
@@ -94,32 +95,32 @@ type Task struct {
 
 	mu       sync.Mutex
 	progress catalog.Progress
-	told     bool // progress is in the catalog
+	reported bool // progress is in the catalog
 }
 
-// Func is what an operation does, in the name of the principal of ctx, which
-// ends when the operation is cancelled.
+// Func is the work of an operation. It runs as the principal of ctx, which ends when the
+// operation is cancelled.
 type Func func(ctx context.Context, task *Task) (Done, error)
 
 // Done is the outcome of successful work.
 type Done struct {
 	// Result is for the owner, Private for the server. Both are JSON objects, or empty.
 	Result, Private json.RawMessage
-	// StoredBytes is the size of what [RunnerOptions.Discard] removes.
+	// StoredBytes is the size of what [Options.Discard] removes.
 	StoredBytes int64
 }
 
-// Progress records the progress of the work. It is cheap.
+// Progress sets the progress of the work. It does not access the catalog.
 func (t *Task) Progress(p catalog.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.progress != p {
-		t.progress, t.told = p, false
+		t.progress, t.reported = p, false
 	}
 }
 
-// NewRunner starts a runner. system is the context under which records are written; it
-// must outlive Close.
+// NewRunner starts a runner. Records are written under the context system, which must
+// outlive Close.
 func NewRunner(system context.Context, store catalog.Store, opts Options) *Runner {
 	opts.Running = cmp.Or(opts.Running, 16)
 	opts.Live = cmp.Or(opts.Live, 100)
@@ -239,7 +240,7 @@ func (r *Runner) dispatch() {
 
 // begin runs a task whose turn has come.
 func (r *Runner) begin(t *Task) (Done, error) {
-	if t.ctx.Err() != nil { // while it waited
+	if t.ctx.Err() != nil { // ended while the task waited
 		return Done{}, context.Cause(t.ctx)
 	}
 	a, err := r.renewed(t.ctx, t.actor)
@@ -257,7 +258,8 @@ func (r *Runner) begin(t *Task) (Done, error) {
 	return done, err
 }
 
-// recovered turns a panic into an error: it ends the task, not the server.
+// recovered calls do and returns a panic as an error, which ends the task but not the
+// server.
 func recovered(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -267,8 +269,8 @@ func recovered(do func() error) (err error) {
 	return do()
 }
 
-// renewed returns the caller with its current rights: a task may have waited for long, and
-// rights that were revoked meanwhile must not be used.
+// renewed returns the caller with its current rights. A task may have waited long, and
+// must not use rights that were revoked meanwhile.
 func (r *Runner) renewed(ctx context.Context, a caller.Identity) (caller.Identity, error) {
 	system := authz.System(ctx, "credential of an operation")
 	member, err := r.store.Membership(system, a.Org, a.User)
@@ -329,7 +331,7 @@ func (r *Runner) unqueue(t *Task) bool {
 	return true
 }
 
-// Close refuses further work, waits for running tasks until ctx ends, then stops them and
+// Close refuses new tasks, waits for running tasks until ctx ends, then stops them and
 // records them as lost. It must be called once.
 func (r *Runner) Close(ctx context.Context) error {
 	r.mu.Lock()

@@ -10,17 +10,16 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Service shows and ends long work.
+// Service returns and cancels operations.
 type Service struct {
 	Store  catalog.Store
 	Runner *Runner
-	// Patience is how long a request waits for work that can continue as an
-	// operation.
+	// Patience is how long a request waits for work that can continue as an operation.
 	Patience time.Duration
 }
 
-// List lists the caller's operations, newest first; with all, those of the
-// organisation, which needs org:update.
+// List lists the caller's operations, newest first; if all is set, it lists those of the
+// organisation, which requires org:update.
 func (o Service) List(
 	ctx context.Context, all bool, filter catalog.OperationFilter, page catalog.Page,
 ) (catalog.List[catalog.Operation], error) {
@@ -38,8 +37,8 @@ func (o Service) List(
 	return o.Store.ListOperations(ctx, a.Org, filter, page)
 }
 
-// Get returns an operation of the caller, or any of the organisation to a holder of
-// org:update. Others look like operations that do not exist.
+// Get returns an operation of the caller or, for holders of org:update, any operation of
+// the organisation. Other operations are reported as missing.
 func (o Service) Get(ctx context.Context, id catalog.OperationID) (catalog.Operation, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -66,9 +65,9 @@ func (o Service) Cancel(ctx context.Context, id catalog.OperationID) (catalog.Op
 	return o.Store.ForgetOperation(ctx, found.Org, id)
 }
 
-// RunWithin runs work of the caller and waits for it. Work that takes longer than patience
-// continues as an operation, which is returned instead; result makes the operation's result
-// of the work's answer. Work that is waited for ends with its request.
+// RunWithin runs work of the caller and waits for it. If the work takes longer than
+// patience, it continues as an operation, which RunWithin returns; result makes the
+// operation's result from the work's. Until then the work ends with its request.
 func RunWithin[T any](
 	ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context) (T, error),
 	result func(T) any,

@@ -8,18 +8,18 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// sweepBatch is how many expired operations go at a time.
+// sweepBatch is how many expired operations are removed at a time.
 const sweepBatch = 100
 
-// tendTasks does the regular work of the runner until ctx ends. Failures are logged, and the
-// work is tried again at its next time.
+// tendTasks does the periodic work of the runner until ctx ends. Failures are logged, and
+// the work is retried at its next time.
 func (r *Runner) tendTasks(ctx context.Context) {
 	poll, beat, sweep := time.NewTicker(r.opts.Poll), time.NewTicker(r.opts.Beat), time.NewTicker(r.opts.Lost)
 	defer poll.Stop()
 	defer beat.Stop()
 	defer sweep.Stop()
-	// At once: otherwise the operations of a server that restarts again and again would
-	// count as live ones.
+	// Sweep immediately: otherwise the operations of a server that restarts repeatedly
+	// would count as live.
 	err := r.Sweep(ctx)
 	for {
 		if err != nil && ctx.Err() == nil {
@@ -65,8 +65,8 @@ func (r *Runner) report(ctx context.Context) error {
 	for _, t := range r.all() {
 		if progress, news := t.news(); news {
 			err := r.store.ReportOperation(ctx, r.opts.Name, t.Operation.ID, progress)
-			if err != nil && !errors.Is(err, catalog.ErrNotFound) { // else it has just ended
-				t.untold()
+			if err != nil && !errors.Is(err, catalog.ErrNotFound) { // not found: it has just ended
+				t.setUnreported()
 				errs = append(errs, err)
 			}
 		}
@@ -77,16 +77,16 @@ func (r *Runner) report(ctx context.Context) error {
 func (t *Task) news() (catalog.Progress, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	news := !t.told && t.progress != catalog.Progress{}
-	t.told = true
+	news := !t.reported && t.progress != catalog.Progress{}
+	t.reported = true
 	return t.progress, news
 }
 
-// untold has the next report write the progress again.
-func (t *Task) untold() {
+// setUnreported makes the next report write the progress again.
+func (t *Task) setUnreported() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.told = false
+	t.reported = false
 }
 
 // Sweep ends the operations of silent replicas, and removes expired operations with their
@@ -107,7 +107,7 @@ func (r *Runner) Sweep(ctx context.Context) error {
 	for _, o := range expired {
 		if err := r.opts.Discard(ctx, o); err != nil {
 			errs = append(errs, err)
-			continue // only the record leads to the result
+			continue // only the record refers to the result
 		}
 		errs = append(errs, r.store.DeleteOperation(ctx, o.Org, o.ID))
 	}
