@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
-// APIKeys manages the keys of the caller, and for administrators those of the
+// APIKeys manages the keys of the caller and, for administrators, those of the
 // organisation.
 type APIKeys struct {
 	Store catalog.Store
@@ -28,13 +28,14 @@ type NewKey struct {
 	ExpiresIn *string
 	ExpiresAt *string
 	Workspace string
-	// AllWorkspaces asks for a key that reaches every workspace of the caller.
+	// AllWorkspaces requests a key that is valid in every workspace of the caller.
 	AllWorkspaces bool
 }
 
-// Create makes a key for the caller and returns it in clear, once. A key never
-// holds more than its creator, auth.ErrScopeEscalation, outlives it,
-// auth.ErrExpiryEscalation, or reaches further, auth.ErrWorkspaceEscalation.
+// Create creates a key for the caller. The key is returned in clear only here. A key
+// cannot have more scopes than its creator (auth.ErrScopeEscalation), expire later
+// (auth.ErrExpiryEscalation) or be valid in more workspaces
+// (auth.ErrWorkspaceEscalation).
 func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.APIKey, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -73,8 +74,8 @@ func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.API
 	})
 }
 
-// workspace reads the wanted workspace. Without one the key gets the caller's
-// own limit, else the default workspace.
+// workspace returns the requested workspace or, if there is none, that to which the
+// caller's own key is limited, else the default workspace.
 func (o APIKeys) workspace(ctx context.Context, a caller.Identity, in NewKey) (catalog.WorkspaceID, error) {
 	text := in.Workspace
 	if text == "" && !in.AllWorkspaces && a.Viewer.Workspace != "" {
@@ -91,8 +92,7 @@ func (o APIKeys) workspace(ctx context.Context, a caller.Identity, in NewKey) (c
 	return id, nil
 }
 
-// create repeats a store call with another key as long as the visible prefix
-// happens to be taken.
+// create repeats a store call with a new key while the visible prefix is already in use.
 func create(store func(apikey.Key) (catalog.APIKey, error)) (apikey.Key, catalog.APIKey, error) {
 	const attempts = 5
 	for attempt := 1; ; attempt++ {
@@ -106,8 +106,8 @@ func create(store func(apikey.Key) (catalog.APIKey, error)) (apikey.Key, catalog
 	}
 }
 
-// List lists the caller's keys; with all, those of the organisation, which
-// needs users:write.
+// List lists the caller's keys or, if all is set, those of the organisation, which
+// requires users:write.
 func (o APIKeys) List(ctx context.Context, all bool, page catalog.Page) (catalog.List[catalog.APIKey], error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -123,8 +123,8 @@ func (o APIKeys) List(ctx context.Context, all bool, page catalog.Page) (catalog
 	return o.Store.ListAPIKeys(ctx, a.Org, filter, page)
 }
 
-// Get returns a key of the caller, or any of the organisation to a holder of
-// users:write. Other keys look missing.
+// Get returns a key of the caller or, for holders of users:write, any key of the
+// organisation. Other keys are reported as missing.
 func (o APIKeys) Get(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
 	_, rec, err := o.own(ctx, id)
 	return rec, err
@@ -145,7 +145,8 @@ func (o APIKeys) own(ctx context.Context, id catalog.KeyID) (caller.Identity, ca
 	return a, rec, nil
 }
 
-// Revoke ends a key at once, on every replica within a second. Idempotent.
+// Revoke revokes a key immediately, and within a second on all replicas. It is
+// idempotent.
 func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
 	a, rec, err := o.own(ctx, id)
 	if err != nil {
@@ -157,11 +158,11 @@ func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, 
 	return o.Store.RevokeAPIKey(ctx, a.Org, rec.ID)
 }
 
-// Rotate replaces a key of the caller by a successor with the same name, scopes
-// and reach; the old key works on for grace, if it does not expire before. The
-// successor ends when the old key would have, or with the key in use, whichever
-// is earlier. A caller cannot rotate a key that holds more or reaches further than
-// itself, because it gets to know the successor.
+// Rotate replaces a key of the caller by a successor with the same name, scopes and
+// workspaces. The old key stays valid for grace, unless it expires before. The successor
+// expires when the old key would have, or with the key in use, whichever is earlier. A
+// caller cannot rotate a key with more scopes or workspaces than its own, because it
+// learns the successor.
 func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Duration) (apikey.Key, catalog.APIKey, error) {
 	a, rec, err := o.own(ctx, id)
 	if err != nil {

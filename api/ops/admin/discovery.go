@@ -13,13 +13,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
-// Discovered is the outcome of a discovery.
+// Discovered is the result of a discovery.
 type Discovered struct {
 	catalog.DiscoveryResult
-	// Problems are folders whose log cannot be read. Tables that are registered there stay
-	// registered.
+	// Problems lists folders whose log cannot be read. Tables that are already registered
+	// there stay registered.
 	Problems []DiscoveryProblem
-	// Truncated: a limit was reached, so nothing was marked as vanished.
+	// Truncated reports that a limit was reached, so no table was marked as vanished.
 	Truncated bool
 }
 

@@ -1,9 +1,9 @@
-// Package admin manages what an organisation consists of: members, workspaces, keys,
-// policies and storage.
+// Package admin manages the members, workspaces, keys, policies and storage of an
+// organisation.
 //
 // What may not go in here: reads and changes of rows.
 //
 // Invariants:
-//   - Nobody grants more than they have.
-//   - A credential is stored sealed, and is tried out before it is used.
+//   - No caller grants rights that exceed their own.
+//   - A credential is stored encrypted, and is tested before it is used.
 package admin

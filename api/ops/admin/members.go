@@ -8,8 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Members manages who belongs to an organisation and what policies know about
-// them.
+// Members manages the members of an organisation and their attributes in policies.
 type Members struct{ Store catalog.Store }
 
 // List lists the members.
@@ -37,7 +36,7 @@ func (o Members) Self(ctx context.Context) (catalog.Membership, error) {
 	return o.Store.Membership(ctx, a.Org, a.User)
 }
 
-// SetRole changes a member's role. Nobody grants a role above their own.
+// SetRole changes a member's role. Callers cannot grant a role above their own.
 func (o Members) SetRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) error {
 	a, err := caller.In(ctx, org)
 	if err != nil {
@@ -53,8 +52,8 @@ func (o Members) SetRole(ctx context.Context, org catalog.OrgID, user catalog.Us
 	return err
 }
 
-// ReplaceAttributes sets all policy attributes of a member; the next statement
-// of that member is filtered by them.
+// ReplaceAttributes replaces all policy attributes of a member. They apply from the
+// member's next statement on.
 func (o Members) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID, attributes map[string]string) error {
 	if _, err := caller.In(ctx, org); err != nil {
 		return err

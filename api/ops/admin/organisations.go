@@ -11,7 +11,7 @@ import (
 // Organisations reads and configures the caller's organisation.
 type Organisations struct{ Store catalog.Store }
 
-// Get returns the organisation to its members; to others it does not exist.
+// Get returns the organisation to its members. Others get catalog.ErrNotFound.
 func (o Organisations) Get(ctx context.Context, id catalog.OrgID) (catalog.Organisation, error) {
 	if _, err := caller.In(ctx, id); err != nil {
 		return catalog.Organisation{}, err
@@ -19,17 +19,16 @@ func (o Organisations) Get(ctx context.Context, id catalog.OrgID) (catalog.Organ
 	return o.Store.Organisation(ctx, id)
 }
 
-// ConfigPatch holds the settings to change; nil ones stay as they are.
+// ConfigPatch holds the settings to change; nil leaves a setting unchanged.
 type ConfigPatch struct {
-	// Features are switches by key.
+	// Features maps the keys of switches to their values.
 	Features map[string]bool
-	// SetConstraints says that TableConstraints is to be stored, nil included.
+	// SetConstraints reports whether TableConstraints is to be stored, even if it is nil.
 	SetConstraints   bool
 	TableConstraints *catalog.TableConstraints
 }
 
-// PatchConfig changes settings. Two callers that change different settings at
-// once both succeed.
+// PatchConfig changes settings. Concurrent changes of different settings all succeed.
 func (o Organisations) PatchConfig(ctx context.Context, id catalog.OrgID, patch ConfigPatch) (catalog.Organisation, error) {
 	if _, err := caller.In(ctx, id); err != nil {
 		return catalog.Organisation{}, err

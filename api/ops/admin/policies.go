@@ -21,17 +21,16 @@ type Policies struct {
 	Lake  *lake.Lake
 }
 
-// PolicyView is a policy with the name its table has for the caller.
+// PolicyView is a policy with the name by which the caller knows its table.
 type PolicyView struct {
 	catalog.Policy
-	// TableFQN is empty for a policy of every table, and for a table that the
-	// caller does not see.
+	// TableFQN is empty for a policy of all tables, and for a table that the caller
+	// cannot see.
 	TableFQN string
 }
 
-// PolicyInput is the whole content of a policy as a client sends it. At most
-// one of TableFQN and TableID needs to be set, exactly one of Text and
-// Definition is.
+// PolicyInput is the whole content of a policy as a client sends it. One of TableFQN and
+// TableID suffices. Exactly one of Text and Definition is set.
 type PolicyInput struct {
 	TableFQN   string
 	TableID    string
@@ -42,14 +41,14 @@ type PolicyInput struct {
 	Enabled    bool
 }
 
-// PolicyPatch holds the fields to change; nil ones stay as they are.
+// PolicyPatch holds the fields to change; nil leaves a field unchanged.
 type PolicyPatch struct {
 	TableFQN, TableID, ColumnName, Kind, Text *string
 	Definition                                json.RawMessage
 	Enabled                                   *bool
 }
 
-// Create makes a policy; it filters from the next statement on.
+// Create creates a policy, which applies from the next statement on.
 func (o Policies) Create(ctx context.Context, org catalog.OrgID, input PolicyInput) (PolicyView, error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
@@ -73,7 +72,7 @@ func (o Policies) Get(ctx context.Context, org catalog.OrgID, id catalog.PolicyI
 	return o.view(ctx, a, p, err)
 }
 
-// List lists policies, oldest first; with a table, those of that table only.
+// List lists policies, oldest first; with a table, only those of that table.
 func (o Policies) List(
 	ctx context.Context, org catalog.OrgID, tableFQN, tableID string, page catalog.Page,
 ) (catalog.List[PolicyView], error) {
@@ -100,7 +99,7 @@ func (o Policies) List(
 	return out, nil
 }
 
-// Replace changes the whole content of a policy.
+// Replace replaces the whole content of a policy.
 func (o Policies) Replace(
 	ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expected int64, input PolicyInput,
 ) (PolicyView, error) {
@@ -116,8 +115,8 @@ func (o Policies) Replace(
 	return o.view(ctx, a, p, err)
 }
 
-// Patch changes some fields. A policy that was made from a definition has its
-// text made again when its kind or column changes.
+// Patch changes some fields. The text of a policy with a definition is generated again if
+// its kind or column changes.
 func (o Policies) Patch(
 	ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expected int64, patch PolicyPatch,
 ) (PolicyView, error) {
@@ -140,8 +139,8 @@ func (o Policies) Patch(
 	return o.view(ctx, a, p, err)
 }
 
-// patched applies a patch. The toggle of enabled alone touches nothing else, so
-// that a policy can be switched off even when its table is gone.
+// patched returns old with a patch applied. A patch of enabled alone checks nothing else,
+// so that a policy can be disabled even if its table no longer exists.
 func (o Policies) patched(ctx context.Context, a caller.Identity, old catalog.PolicySpec, patch PolicyPatch) (catalog.PolicySpec, error) {
 	spec := old
 	if patch.Enabled != nil {
@@ -177,7 +176,7 @@ func set(field, value *string) {
 	}
 }
 
-// Delete removes a policy; its history stays.
+// Delete removes a policy. Its history remains.
 func (o Policies) Delete(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expected int64) error {
 	a, err := caller.In(ctx, org)
 	if err != nil {
@@ -196,14 +195,14 @@ func (o Policies) History(
 	return o.Store.PolicyHistory(ctx, org, id, page)
 }
 
-// view adds the table's name. An org-wide policy has none.
+// view adds the table's name, which a policy of all tables lacks.
 func (o Policies) view(ctx context.Context, a caller.Identity, p catalog.Policy, err error) (PolicyView, error) {
 	v := PolicyView{Policy: p}
 	if err != nil || p.Table == "" {
 		return v, err
 	}
-	// The policy is what was asked for, or has been changed already: a name
-	// that cannot be looked up does not turn that into a failure.
+	// The policy was found, or has been changed already, so a failure to look up the name
+	// is not an error.
 	list, err := o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{DeltaID: p.Table}, catalog.Page{Size: 1})
 	if err == nil && len(list.Items) > 0 {
 		v.TableFQN = list.Items[0].FQN()
@@ -211,8 +210,7 @@ func (o Policies) view(ctx context.Context, a caller.Identity, p catalog.Policy,
 	return v, nil
 }
 
-// spec checks an input against the table it is for and makes the text from the
-// definition.
+// spec checks an input against its table and generates the text from the definition.
 func (o Policies) spec(ctx context.Context, a caller.Identity, input PolicyInput) (catalog.PolicySpec, error) {
 	spec := catalog.PolicySpec{Column: input.ColumnName, Kind: catalog.PolicyKind(input.Kind), Enabled: input.Enabled}
 	switch {
@@ -280,14 +278,14 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 	return spec, nil
 }
 
-// knownRole refuses a role nobody has: a forbid for it would look like a rule
-// and hide nothing.
+// knownRole reports whether the role of a definition exists. A forbid for an unknown role
+// would look like a rule and hide nothing.
 func knownRole(d policy.Definition) bool {
 	return d.Subject.Role == nil || catalog.Role(*d.Subject.Role).Valid()
 }
 
-// target finds the table that a policy names. An unknown one is a broken field,
-// not a missing resource.
+// target returns the table that a policy names. An unknown table is an invalid field, not
+// a missing resource.
 func (o Policies) target(ctx context.Context, a caller.Identity, fqn, id string) (catalog.DeltaID, catalog.LocatedTable, error) {
 	var byName, byID catalog.LocatedTable
 	var err error

@@ -6,8 +6,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// retryConflict repeats a read-change-write for callers that did not name a
-// version: whoever loses the race reads again.
+// retryConflict repeats a read-modify-write that lost a race, for callers that did not
+// name a version.
 func retryConflict[T any](change func() (T, error)) (T, error) {
 	const attempts = 10
 	for attempt := 1; ; attempt++ {

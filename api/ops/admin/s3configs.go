@@ -22,26 +22,25 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
-// ErrNoStoredSecret: a delegated configuration stores no credential that could be
-// rotated: 422.
+// ErrNoStoredSecret is returned by the rotation of a delegated configuration, which has
+// no credential: 422.
 var ErrNoStoredSecret = fault.New("oauth_config_has_no_secret", "storage configuration holds no secret")
 
-// trialTime bounds a trial of a configuration, so that a store that answers
-// slowly is not waited for as long as a request may take.
+// trialTime bounds the test of a configuration, which is shorter than a request may take.
 const trialTime = 30 * time.Second
 
-// S3Settings is what a configuration of kind s3 keeps of its input in clear.
+// S3Settings are the settings of a configuration of kind s3 that are stored in clear.
 type S3Settings struct {
 	Bucket string `json:"bucket"`
-	// Prefix is the folder that is the root; empty is the bucket itself.
+	// Prefix is the folder that is the root; empty means the whole bucket.
 	Prefix string `json:"prefix,omitempty"`
 	Region string `json:"region"`
-	// Endpoint is the URL of a store other than AWS.
+	// Endpoint is the URL of the store; empty means AWS.
 	Endpoint  string `json:"endpoint,omitempty"`
 	PathStyle bool   `json:"pathStyle"`
 }
 
-// S3Credential is the secret part. It is sealed as JSON.
+// S3Credential is the secret part of a configuration. It is encrypted as JSON.
 type S3Credential struct {
 	AccessKeyID     string `json:"accessKeyId"`
 	SecretAccessKey string `json:"secretAccessKey"`
@@ -49,16 +48,16 @@ type S3Credential struct {
 	RoleARN         string `json:"roleArn,omitempty"`
 }
 
-// String keeps secrets out of logs and errors.
-func (c S3Credential) String() string { return "ops.S3Credential(redacted)" }
+// String returns a text without secrets, for logs and errors.
+func (c S3Credential) String() string { return "admin.S3Credential(redacted)" }
 
-// GoString is String.
+// GoString returns the same text as String.
 func (c S3Credential) GoString() string { return c.String() }
 
 // LogValue implements slog.LogValuer.
 func (c S3Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// mode names the kind of credential in the record.
+// mode returns the kind of credential, as stored in the catalog.
 func (c S3Credential) mode() string {
 	switch {
 	case c.RoleARN != "":
@@ -69,16 +68,16 @@ func (c S3Credential) mode() string {
 	return "access_key"
 }
 
-// Remote makes clients of stores in the network.
+// Remote opens object stores in the network.
 type Remote interface {
-	// CheckS3 judges input without talking to the store: catalog.FieldErrors.
+	// CheckS3 checks input without contacting the store. It returns catalog.FieldErrors.
 	CheckS3(ctx context.Context, settings S3Settings, credential S3Credential) error
-	// OpenS3 opens the root that the settings name. The caller closes it.
+	// OpenS3 opens the root that the settings name. The caller must close it.
 	OpenS3(settings S3Settings, credential S3Credential) (objstore.Bucket, io.Closer, error)
 }
 
-// S3SettingsOf reads the settings of a configuration. [ErrStorageKind] when it
-// is of another kind.
+// S3SettingsOf returns the settings of a configuration, or [ErrStorageKind] if it is of
+// another kind.
 func S3SettingsOf(config catalog.StorageConfig) (S3Settings, error) {
 	var s S3Settings
 	if config.Kind != catalog.KindS3 {
@@ -130,8 +129,8 @@ var (
 	awsInChina  = regexp.MustCompile(`^s3([.-][a-z0-9-]+)*\.amazonaws\.com\.cn$`)
 )
 
-// s3Location is the canonical place of a root. All endpoints of AWS lead to the
-// same buckets; one that names a bucket itself would be an alias of it.
+// s3Location returns the canonical location of a root. All endpoints of AWS lead to the
+// same buckets, and an endpoint that names a bucket would be an alias of it.
 func s3Location(s S3Settings) (catalog.Location, error) {
 	store := "aws"
 	if strings.HasPrefix(s.Region, "cn-") {
@@ -164,7 +163,7 @@ func s3Location(s S3Settings) (catalog.Location, error) {
 	return catalog.NewLocation("s3", store, s.Bucket, s.Prefix), nil
 }
 
-// tryS3 tries a credential out with real objects.
+// tryS3 tests a credential with real objects.
 func (o StorageConfigs) tryS3(ctx context.Context, settings S3Settings, credential S3Credential) (ProbeReport, error) {
 	bucket, closer, err := o.Remote.OpenS3(settings, credential)
 	if err != nil {
@@ -176,7 +175,7 @@ func (o StorageConfigs) tryS3(ctx context.Context, settings S3Settings, credenti
 	return storage.Probe(ctx, bucket), nil
 }
 
-// verdict returns the reason of a trial not to use a store with a credential, or nil.
+// verdict returns the error for a test that failed, or nil.
 func verdict(report ProbeReport) error {
 	err := report.Err()
 	switch {
@@ -189,21 +188,22 @@ func verdict(report ProbeReport) error {
 	case errors.Is(err, storage.ErrNotAtomic), errors.Is(err, storage.ErrContent):
 		return err
 	}
-	// Not the causes as errors: of a trial, no outcome is worth a question.
+	// The causes are included as text only: an unknown outcome of a test needs no reply
+	// of its own.
 	return fmt.Errorf("%w: %v", objstore.ErrUnavailable, err)
 }
 
-// RejectedError is a credential that the store does not let do what tables
-// need. The details name the checks that failed.
+// RejectedError is returned for a credential that lacks rights that tables need in the
+// store. The details name the checks that failed.
 type RejectedError struct{ Report ProbeReport }
 
 // Error implements error.
 func (e *RejectedError) Error() string { return "credential rejected: " + e.Report.Err().Error() }
 
-// ProblemCode names the line in the table of errors.
+// ProblemCode returns the code of package problem.
 func (e *RejectedError) ProblemCode() string { return "credential_rejected" }
 
-// FieldProblems lists the failed checks.
+// FieldProblems yields the failed checks.
 func (e *RejectedError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, check := range e.Report.Checks {
@@ -217,15 +217,15 @@ func (e *RejectedError) FieldProblems() iter.Seq2[string, string] {
 // S3Rotation is the input of [StorageConfigs.RotateS3].
 type S3Rotation struct {
 	Credential S3Credential
-	// ExpiresAt is nil when unknown or never.
+	// ExpiresAt is nil if it is unknown, or if the credential does not expire.
 	ExpiresAt *time.Time
-	// DryRun tries the credential out and changes nothing.
+	// DryRun tests the credential without storing it.
 	DryRun bool
 }
 
-// RotateS3 puts another credential in the place of the one in use, after the
-// store has accepted it; until then, and if it does not, the old one serves.
-// The report is that of the trial. Location and settings stay.
+// RotateS3 replaces the credential after the store has accepted the new one. Until then,
+// and if the store rejects it, the old one stays in use. RotateS3 returns the report of
+// the test. The location and the settings do not change.
 func (o StorageConfigs) RotateS3(ctx context.Context, id catalog.ConfigID, in S3Rotation) (catalog.StorageConfig, ProbeReport, error) {
 	a, config, err := o.configurable(ctx, id, auth.ScopeStorageConfigsShare)
 	if err != nil {
@@ -258,7 +258,7 @@ func (o StorageConfigs) RotateS3(ctx context.Context, id catalog.ConfigID, in S3
 	if secret.Sealed, err = o.sealS3(config.Org, id, in.Credential); err != nil {
 		return config, report, err
 	}
-	// The version that was tried is the one that is changed.
+	// Only the version that was tested is changed.
 	config, err = o.Store.ReplaceStorageSecret(ctx, a.Viewer, id, config.Version, secret)
 	return config, report, err
 }

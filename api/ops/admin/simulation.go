@@ -11,8 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Simulation shows a table as somebody else would see it, to those who write
-// policies.
+// Simulation shows authors of policies what another member sees of a table.
 type Simulation struct {
 	Store   catalog.Store
 	Tables  access.Tables
@@ -27,21 +26,21 @@ type SimulationInput struct {
 	Attributes map[string]string
 }
 
-// Simulated is what the subject would get.
+// Simulated is what the subject would see.
 type Simulated struct {
 	TableFQN    string
 	Restricted  bool
 	Predicate   string
 	VisibleRows int64
-	// HiddenColumns and Masks are what the subject would see of the columns.
+	// HiddenColumns and Masks describe the columns as the subject would see them.
 	HiddenColumns []string
 	Masks         map[string]string
-	// Policies are those that were applied.
+	// Policies are the policies that were applied.
 	Policies []catalog.Policy
 }
 
-// Run compiles the subject's policies and counts the rows that pass. The
-// table is one that the caller sees; the count is made by the caller's session.
+// Run compiles the subject's policies and counts the rows that they allow. The caller
+// must be able to see the table, and the caller's session counts the rows.
 func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input SimulationInput) (Simulated, error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {

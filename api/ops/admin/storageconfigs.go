@@ -20,14 +20,14 @@ import (
 type StorageConfigs struct {
 	Store     catalog.Store
 	Discovery Discovery
-	// Remote makes clients of stores in the network.
+	// Remote opens object stores in the network.
 	Remote Remote
-	// Seal encrypts a credential for its place in the catalog.
+	// Seal encrypts a credential for the catalog.
 	Seal func(org catalog.OrgID, config catalog.ConfigID, plain []byte) ([]byte, error)
 	// Now is the clock.
 	Now func() time.Time
-	// LocalRoots returns the directories below which an organisation may have
-	// local storage.
+	// LocalRoots returns the directories below which an organisation may use local
+	// storage.
 	LocalRoots func(ctx context.Context, org catalog.OrgID) ([]string, error)
 }
 
@@ -37,27 +37,27 @@ type NewStorageConfig struct {
 	Kind string
 	// Workspace is empty for a personal configuration.
 	Workspace string
-	// Root is a directory: absolute, or below the first allowed one. Kind local.
+	// Root is a directory of kind local: absolute, or relative to the first allowed one.
 	Root string
-	// S3 and Credential are for kind s3.
+	// S3 and Credential are set for kind s3.
 	S3         *S3Settings
 	Credential S3Credential
 }
 
-// ProbeReport is what a trial of a configuration found.
+// ProbeReport is the result of testing a configuration.
 type ProbeReport = storage.Report
 
 // ProbeCheck is one line of a [ProbeReport].
 type ProbeCheck = storage.Check
 
-// localSettings is what a local configuration keeps of its input.
+// localSettings are the stored settings of a local configuration.
 type localSettings struct {
 	Root string `json:"root"`
 }
 
-// Create makes a configuration and discovers its tables. Local storage needs an
-// administrator, because it names a directory of the server; other storage is
-// tried out first.
+// Create creates a configuration and discovers its tables. Local storage requires an
+// administrator, because it names a directory of the server. Other storage is tested
+// first.
 func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalog.StorageConfig, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -95,8 +95,9 @@ func (o StorageConfigs) createLocal(
 	})
 }
 
-// create stores a configuration, calls ensure for its location, and discovers its tables. After a
-// failure the configuration is removed. at is the field of the request with the location.
+// create stores a configuration, calls ensure for its location, and discovers its tables.
+// If that fails, it removes the configuration. at is the field of the request with the
+// location.
 func (o StorageConfigs) create(
 	ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, at string, ensure func() error,
 ) (catalog.StorageConfig, error) {
@@ -122,8 +123,8 @@ func (o StorageConfigs) create(
 	return config, nil
 }
 
-// locationTakenError names the field of a request whose place is another
-// configuration's.
+// locationTakenError names the field of a request whose location is used by another
+// configuration.
 type locationTakenError struct {
 	field string
 	err   error
@@ -135,7 +136,7 @@ func (e *locationTakenError) Error() string { return e.field + ": " + e.err.Erro
 // Unwrap returns catalog.ErrLocationTaken.
 func (e *locationTakenError) Unwrap() error { return e.err }
 
-// FieldProblems names the field.
+// FieldProblems yields the field.
 func (e *locationTakenError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { yield(e.field, "overlaps another storage configuration") }
 }
@@ -186,7 +187,7 @@ func (o StorageConfigs) localRoot(ctx context.Context, a caller.Identity, root s
 	return resolved, nil
 }
 
-// List lists the configurations that the caller sees.
+// List lists the configurations that the caller can see.
 func (o StorageConfigs) List(ctx context.Context, page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -204,15 +205,15 @@ func (o StorageConfigs) Get(ctx context.Context, id catalog.ConfigID) (catalog.S
 	return o.Store.StorageConfig(ctx, a.Viewer, id)
 }
 
-// StorageConfigEdit holds the fields to change; nil fields keep their value.
+// StorageConfigEdit holds the fields to change; nil leaves a field unchanged.
 type StorageConfigEdit struct {
 	Name *string
-	// PathStyle is for kind s3.
+	// PathStyle applies to kind s3.
 	PathStyle *bool
 }
 
-// Update changes a configuration's name, and with it its slug, and how its
-// endpoint is spoken to. Where it points is fixed.
+// Update changes a configuration's name, its slug with it, and the addressing style of
+// its endpoint. The location cannot be changed.
 func (o StorageConfigs) Update(ctx context.Context, id catalog.ConfigID, edit StorageConfigEdit) (catalog.StorageConfig, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -238,7 +239,7 @@ func (o StorageConfigs) Update(ctx context.Context, id catalog.ConfigID, edit St
 	return o.Store.UpdateStorageConfig(ctx, a.Viewer, id, version, change)
 }
 
-// Delete removes a configuration from the catalog. Its data stays where it is.
+// Delete removes a configuration from the catalog. Its data is not deleted.
 func (o StorageConfigs) Delete(ctx context.Context, id catalog.ConfigID) error {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -247,9 +248,9 @@ func (o StorageConfigs) Delete(ctx context.Context, id catalog.ConfigID) error {
 	return o.Store.DeleteStorageConfig(ctx, a.Viewer, id, catalog.AnyVersion)
 }
 
-// configurable returns a configuration in which the caller may work: with
-// storage:configure by the role where the configuration is, and with the scopes
-// of shared where that is a workspace.
+// configurable returns a configuration that the caller may change: it requires
+// storage:configure by the caller's role where the configuration belongs and, if that is
+// a workspace, the scopes of shared.
 func (o StorageConfigs) configurable(
 	ctx context.Context, id catalog.ConfigID, shared ...auth.Scope,
 ) (caller.Identity, catalog.StorageConfig, error) {
@@ -277,8 +278,8 @@ func (o StorageConfigs) configurable(
 	return a, config, nil
 }
 
-// Validate tries the configuration out with real objects below a random name,
-// and removes them.
+// Validate tests the configuration with real objects below a random name, and removes
+// them.
 func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (ProbeReport, error) {
 	_, config, err := o.configurable(ctx, id)
 	if err != nil {
@@ -293,7 +294,8 @@ func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (Prob
 	return storage.Probe(ctx, bucket), nil
 }
 
-// Discover registers new tables below the root and marks vanished ones.
+// Discover registers new tables below the root, and marks registered tables that no
+// longer exist.
 func (o StorageConfigs) Discover(ctx context.Context, id catalog.ConfigID, includeDropped bool) (Discovered, error) {
 	a, config, err := o.configurable(ctx, id)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Workspaces manages workspaces and their members.
 type Workspaces struct{ Store catalog.Store }
 
-// Create makes a workspace with the caller as its first administrator.
+// Create creates a workspace with the caller as its first administrator.
 func (o Workspaces) Create(ctx context.Context, org catalog.OrgID, name string) (catalog.Workspace, error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
@@ -20,7 +20,7 @@ func (o Workspaces) Create(ctx context.Context, org catalog.OrgID, name string) 
 	return o.Store.CreateWorkspace(ctx, catalog.NewWorkspace{Org: org, Name: name, Creator: a.User})
 }
 
-// List lists the caller's workspaces; administrators of users see all.
+// List lists the caller's workspaces or, for administrators of users, all.
 func (o Workspaces) List(ctx context.Context, org catalog.OrgID, page catalog.Page) (catalog.List[catalog.Workspace], error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
@@ -41,7 +41,7 @@ func (o Workspaces) Get(ctx context.Context, org catalog.OrgID, id catalog.Works
 	return o.Store.Workspace(ctx, org, id)
 }
 
-// Rename gives a workspace another name.
+// Rename changes the name of a workspace.
 func (o Workspaces) Rename(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, name *string) (catalog.Workspace, error) {
 	if _, err := caller.In(ctx, org); err != nil {
 		return catalog.Workspace{}, err
@@ -49,7 +49,7 @@ func (o Workspaces) Rename(ctx context.Context, org catalog.OrgID, id catalog.Wo
 	return o.Store.UpdateWorkspace(ctx, org, id, catalog.AnyVersion, catalog.WorkspaceChange{Name: name})
 }
 
-// Delete removes a workspace that owns nothing.
+// Delete removes a workspace, which must own nothing.
 func (o Workspaces) Delete(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID) error {
 	if _, err := caller.In(ctx, org); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (o Workspaces) Members(
 	return o.Store.ListWorkspaceMembers(ctx, org, id, page)
 }
 
-// SetMember adds a member of the organisation, or changes its role.
+// SetMember adds a member of the organisation to a workspace, or changes its role.
 func (o Workspaces) SetMember(
 	ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID, role catalog.Role,
 ) error {
@@ -78,7 +78,7 @@ func (o Workspaces) SetMember(
 	return err
 }
 
-// RemoveMember takes a member out of a workspace.
+// RemoveMember removes a member from a workspace.
 func (o Workspaces) RemoveMember(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID) error {
 	if _, err := caller.In(ctx, org); err != nil {
 		return err
