@@ -17,8 +17,8 @@ type Prefer string
 
 const preferAsync = "respond-async"
 
-// Async reports whether the client prefers an operation to waiting. Other preferences
-// are ignored.
+// Async reports whether the client prefers an operation to waiting. Other preferences are
+// ignored.
 func (p Prefer) Async() bool {
 	for preference := range strings.SplitSeq(string(p), ",") {
 		token, _, _ := strings.Cut(preference, ";")
@@ -40,7 +40,7 @@ func (a Accepted) Write(ctx huma.Context) {
 	ctx.SetHeader("Location", location(a.Operation))
 	ctx.SetHeader("Preference-Applied", preferAsync)
 	ctx.SetStatus(http.StatusAccepted)
-	_ = json.NewEncoder(ctx.BodyWriter()).Encode(a.Operation) // the client may be gone
+	_ = json.NewEncoder(ctx.BodyWriter()).Encode(a.Operation) // the client may have disconnected
 }
 
 func acceptedResponse(api huma.API) *huma.Response {
@@ -51,9 +51,9 @@ func acceptedResponse(api huma.API) *huma.Response {
 	}
 }
 
-// AddPatient registers a route whose reply is one JSON document or, if that takes long,
-// the operation, still running.
-func AddPatient[I, T any](api huma.API, rt Route, handler func(context.Context, *I) (T, *catalog.Operation, error)) {
+// AddDeferrable registers a route whose reply is one JSON document or, if the work takes
+// long, the operation, still running.
+func AddDeferrable[I, T any](api huma.API, rt Route, handler func(context.Context, *I) (T, *catalog.Operation, error)) {
 	op := rt.OrAccepted().Operation(api)
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 	op.Responses["200"] = &huma.Response{Description: http.StatusText(http.StatusOK),
@@ -72,7 +72,7 @@ func AddPatient[I, T any](api huma.API, rt Route, handler func(context.Context, 
 			}
 			ctx.SetHeader("Content-Type", "application/json")
 			ctx.SetStatus(http.StatusOK)
-			_ = json.NewEncoder(ctx.BodyWriter()).Encode(out) // the client may be gone
+			_ = json.NewEncoder(ctx.BodyWriter()).Encode(out) // the client may have disconnected
 		}}, nil
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// FieldError is one broken rule of a request.
+// FieldError returns an error about one invalid field of a request.
 func FieldError(field, message string) error {
 	return catalog.FieldErrors{{Field: field, Message: message}}
 }

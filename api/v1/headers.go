@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// sentHeaders are those that replies have beside their body.
+// sentHeaders describes the headers of replies.
 var sentHeaders = map[string]*huma.Header{
 	"Allow":              header(huma.TypeString, "The methods of the path"),
 	"Location":           header(huma.TypeString, "Path of the operation"),
@@ -18,20 +18,20 @@ var sentHeaders = map[string]*huma.Header{
 	TrailerNextPage:      trailer(huma.TypeString, "A trailer, behind the rows: the token of the next page, if there is one"),
 }
 
-// trailer describes a header that comes behind the body, so that nobody may miss
-// it in front.
+// trailer describes a header that follows the body. It is optional, because clients that
+// check headers see none before the body.
 func trailer(kind, description string) *huma.Header {
 	h := header(kind, description)
 	h.Required = false
 	return h
 }
 
-// header describes one that the response always has.
+// header describes a header that the response always has.
 func header(kind, description string) *huma.Header {
 	return &huma.Header{Description: description, Required: true, Schema: &huma.Schema{Type: kind}}
 }
 
-// headers refers to some of [sentHeaders], which the description then has.
+// headers returns references to some of [sentHeaders], and adds these to the description.
 func headers(api huma.API, names ...string) map[string]*huma.Param {
 	components := api.OpenAPI().Components
 	if components.Headers == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Limits is what the server allows, as GET /v1/limits tells it.
+// Limits are the server's limits, as GET /v1/limits returns them.
 type Limits struct {
 	BodyBytes            int64 `json:"body_bytes" doc:"Largest JSON body"`
 	BodyRows             int64 `json:"body_rows" doc:"Largest number of rows in one write request"`
@@ -24,7 +24,7 @@ type Limits struct {
 	PageSize             int   `json:"page_size" doc:"Largest page"`
 }
 
-// LimitRoutes registers the route of the limits.
+// LimitRoutes registers the route that returns the limits.
 func LimitRoutes(api huma.API, limits Limits) {
 	limits.JSONRows, limits.JSONBytes = JSONRows, JSONBytes
 	Add(api, Route{Method: "GET", Path: "/v1/limits", ID: "getLimits", Tag: "Service", Summary: "What the server allows"},

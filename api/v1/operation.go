@@ -9,7 +9,7 @@ import (
 // OperationsBase is the path of operations.
 const OperationsBase = "/v1/operations"
 
-// Operation is long work on the wire.
+// Operation is the wire form of an operation.
 type Operation struct {
 	ID              string                   `json:"id" format:"uuid"`
 	UserID          string                   `json:"userId" format:"uuid" doc:"Its owner"`

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Optional tells a member that was left out from one that was sent as null.
+// Optional distinguishes a member that was omitted from one that was sent as null.
 type Optional[T any] struct {
 	Sent  bool
 	Null  bool
@@ -25,7 +25,7 @@ func (o *Optional[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &o.Value)
 }
 
-// Schema is that of T, or null.
+// Schema returns the schema of T, or null.
 func (o Optional[T]) Schema(r huma.Registry) *huma.Schema {
 	schema := *huma.SchemaFromType(r, reflect.TypeFor[T]())
 	schema.Nullable = schema.Ref == ""
@@ -40,8 +40,8 @@ func OrNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Nullable is a T, or null on the wire when there is none. A plain pointer to a
-// struct is described as one that is never null.
+// Nullable is encoded as a T, or null if Value is nil. The framework describes a plain
+// pointer to a struct as never null.
 type Nullable[T any] struct{ Value *T }
 
 // MarshalJSON writes the value or null.
@@ -50,12 +50,12 @@ func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value
 // UnmarshalJSON reads the value or null.
 func (n *Nullable[T]) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &n.Value) }
 
-// Schema is that of T, or null.
+// Schema returns the schema of T, or null.
 func (Nullable[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
 }
 
-// Text returns the text of a member, and "" for one that was left out.
+// Text returns the text of a member, or "" for one that was omitted.
 func Text(s *string) string {
 	if s == nil {
 		return ""

@@ -8,7 +8,7 @@ import (
 // TableBase is the path of a table.
 const TableBase = "/v1/tables/{catalog}/{schema}/{table_name}"
 
-// TablePath names a table.
+// TablePath holds the path parameters of a table.
 type TablePath struct {
 	Catalog   string `path:"catalog" maxLength:"255"`
 	Schema    string `path:"schema" maxLength:"255"`
@@ -20,7 +20,7 @@ func (p TablePath) Path() access.Path {
 	return access.Path{Catalog: p.Catalog, Schema: p.Schema, Table: p.TableName}
 }
 
-// OrgPath names the organisation of a route.
+// OrgPath holds the path parameter of an organisation.
 type OrgPath struct {
 	OrgID string `path:"org_id" format:"uuid"`
 }
@@ -28,7 +28,7 @@ type OrgPath struct {
 // OrgID parses the id of an organisation.
 func OrgID(text string) (catalog.OrgID, error) { return catalog.ParseID[catalog.OrgID](text) }
 
-// MemberPath names a member of an organisation.
+// MemberPath holds the path parameters of a member of an organisation.
 type MemberPath struct {
 	OrgPath
 	UserID string `path:"user_id" format:"uuid"`

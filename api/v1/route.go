@@ -17,44 +17,44 @@ import (
 type Route struct {
 	Method, Path, ID, Tag string
 	Summary, Description  string
-	// Scope is the scope that callers need. If it is empty, the route asks for none,
-	// but its operation may still refuse.
+	// Scope is the scope that callers need. If it is empty, the route requires none, but
+	// its operation may still refuse.
 	Scope auth.Scope
-	// Local marks work on a table or configuration of a workspace, where the
-	// caller's role in that workspace counts too. The route checks the credential only;
-	// the operation checks the scope in the workspace.
+	// Local reports that the work is on a table or configuration of a workspace, where
+	// the caller's role in that workspace counts too. The route checks the credential
+	// only; the operation checks the scope in the workspace.
 	Local bool
 	// Created makes 201 the status of success.
 	Created bool
-	// Camel marks resources whose fields are camelCase, errors included.
+	// Camel reports that the fields of the resource are camelCase, in errors too.
 	Camel bool
 	// accepted adds 202 with an operation to the replies.
 	accepted bool
-	// Rows is the type that describes the JSON of a reply of rows, which has other
-	// formats too. It is nil for other replies.
+	// Rows describes the JSON of a reply of rows, which has other formats too. It is nil
+	// for other replies.
 	Rows reflect.Type
 }
 
-// With completes a route of a group that shares tag, scope and style.
+// With returns a route of a group with the same tag, scope and style.
 func (rt Route) With(method, path, id, summary string) Route {
 	rt.Method, rt.Path, rt.ID, rt.Summary = method, path, id, summary
 	return rt
 }
 
-// As201 makes 201 the status of success.
+// As201 returns the route with 201 as the status of success.
 func (rt Route) As201() Route {
 	rt.Created = true
 	return rt
 }
 
-// OrAccepted adds 202 with an operation to the replies.
+// OrAccepted returns the route with 202 and an operation as a further reply.
 func (rt Route) OrAccepted() Route {
 	rt.accepted = true
 	return rt
 }
 
-// Because adds a description.
-func (rt Route) Because(description string) Route {
+// Describe returns the route with a description.
+func (rt Route) Describe(description string) Route {
 	rt.Description = description
 	return rt
 }
@@ -111,17 +111,17 @@ func (rt Route) Operation(api huma.API) huma.Operation {
 		OperationID: rt.ID, Method: rt.Method, Path: rt.Path, Tags: []string{rt.Tag},
 		Summary: rt.Summary, Description: rt.Description,
 		DefaultStatus: http.StatusOK,
-		// The size of bodies is bounded by middleware, which answers as the
-		// interface asks; the framework's own limit is off.
+		// Middleware bounds the size of bodies, because its reply has the API's form. The
+		// framework's own limit is disabled.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 		Security:  []map[string][]string{{"BearerAuth": rt.scopes()}},
 		Responses: map[string]*huma.Response{},
 		Metadata:  map[string]any{"camel": rt.Camel},
-		// The scope is checked before parameters and body are decoded, so that a
-		// caller without it learns nothing else and costs little.
+		// The scope is checked before parameters and body are decoded, so that a caller
+		// without it learns nothing else and causes little work.
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 			if err := rt.authorise(ctx.Context()); err != nil {
-				_ = huma.WriteErr(api, ctx, 0, "", rt.Fail(ctx.Context(), err)) // the client may be gone
+				_ = huma.WriteErr(api, ctx, 0, "", rt.Fail(ctx.Context(), err)) // the client may have disconnected
 				return
 			}
 			next(ctx)
@@ -147,7 +147,7 @@ func (rt Route) scopes() []string {
 	return []string{string(rt.Scope)}
 }
 
-// addErrors lists the nine statuses with the error body and the two without.
+// addErrors adds the statuses with the error body and those without.
 func addErrors(api huma.API, op *huma.Operation) {
 	schema := api.OpenAPI().Components.Schemas.Schema(problem.BodyType, true, "Error")
 	for _, status := range problem.Statuses {
@@ -162,7 +162,7 @@ func addErrors(api huma.API, op *huma.Operation) {
 	}
 }
 
-// errorHeaders are the headers of the statuses that say more in one.
+// errorHeaders maps statuses to the names of their further headers.
 var errorHeaders = map[int][]string{
 	http.StatusUnauthorized:       {"WWW-Authenticate"},
 	http.StatusMethodNotAllowed:   {"Allow"},

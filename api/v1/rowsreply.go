@@ -9,13 +9,13 @@ import (
 	"github.com/lakewarden/lakewarden/api/result"
 )
 
-// The limits of a JSON result, which is for people and small results.
+// The limits of a JSON result, which is meant for people and small results.
 const (
 	JSONRows  = 100_000
 	JSONBytes = 100 << 20
 )
 
-// The trailers of rows: whether the result continues, and the token of the next page.
+// The trailers of rows: whether the result is truncated, and the token of the next page.
 const (
 	TrailerTruncated = "X-Truncated"
 	TrailerNextPage  = "X-Next-Page-Token"
@@ -26,8 +26,8 @@ var rowFormats = []string{string(result.JSON), string(result.NDJSON), string(res
 // FormatList is a list of the formats of rows for error messages.
 var FormatList = strings.Join(rowFormats[:len(rowFormats)-1], ", ") + " or " + rowFormats[len(rowFormats)-1]
 
-// QueryResult describes rows as JSON. Package api/result writes them as they arrive; no
-// value of this type exists.
+// QueryResult describes rows as JSON. Package api/result writes them as they arrive, so
+// no value of this type exists.
 type QueryResult struct {
 	Columns   []resultColumn `json:"columns" nullable:"false"`
 	Rows      []resultRow    `json:"rows" nullable:"false"`
@@ -51,13 +51,12 @@ type resultColumn struct {
 // resultRow holds one value for each column.
 type resultRow []any
 
-// Schema is a list of anything.
+// Schema returns the schema of a list of any values.
 func (resultRow) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{}, Description: "Values in the order of columns"}
 }
 
-// rowsResponse describes rows in every format, with the headers before them and
-// those behind them.
+// rowsResponse describes rows in every format, with headers and trailers.
 func rowsResponse(api huma.API, document reflect.Type) *huma.Response {
 	content := map[string]*huma.MediaType{}
 	for _, m := range rowFormats {

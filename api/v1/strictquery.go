@@ -16,7 +16,7 @@ func (rt Route) strictQuery(api huma.API) func(huma.Context, func(huma.Context))
 	return func(ctx huma.Context, next func(huma.Context)) {
 		u := ctx.URL()
 		if err := checkQuery(ctx.Operation().Parameters, u.RawQuery); err != nil {
-			_ = huma.WriteErr(api, ctx, 0, "", rt.Fail(ctx.Context(), err)) // the client may be gone
+			_ = huma.WriteErr(api, ctx, 0, "", rt.Fail(ctx.Context(), err)) // the client may have disconnected
 			return
 		}
 		next(ctx)
@@ -37,7 +37,7 @@ func checkQuery(parameters []*huma.Param, raw string) error {
 			continue
 		}
 		for i, value := range values[p.Name] {
-			message := unfit(p.Schema, value)
+			message := typeMismatch(p.Schema, value)
 			if i > 0 && p.Schema.Type != huma.TypeArray {
 				message = "is there more than once"
 			}
@@ -55,13 +55,13 @@ func checkQuery(parameters []*huma.Param, raw string) error {
 
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// unfit returns why a value does not have the parameter's type, or "" if it does.
-func unfit(s *huma.Schema, value string) string {
+// typeMismatch returns why a value does not have the parameter's type, or "" if it does.
+func typeMismatch(s *huma.Schema, value string) string {
 	plain := s.Type == huma.TypeString && s.Format == "" && len(s.Enum) == 0
 	switch {
 	case value == "" && !plain:
 		return "must not be empty"
-	case s.Format == "uuid" && len(value) != 36: // the framework takes braces and a prefix
+	case s.Format == "uuid" && len(value) != 36: // the framework accepts braces and a prefix
 		return "expected string to be RFC 4122 uuid"
 	case s.Type == huma.TypeInteger && !wholeNumber.MatchString(value):
 		return "invalid integer"

@@ -34,7 +34,8 @@ func (i *Instant) Pointer() *time.Time {
 	return &i.Time
 }
 
-// Timestamp renders RFC 3339 in UTC; nil for a time that is not known.
+// Timestamp returns a time as RFC 3339 in UTC, or nil for the zero time, which means
+// unknown.
 func Timestamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -43,7 +44,7 @@ func Timestamp(t time.Time) *string {
 	return &text
 }
 
-// Pointer returns nil for the zero value: the member is null on the wire.
+// Pointer returns a pointer to v, or nil for the zero value, which is null on the wire.
 func Pointer[T ~string](v T) *string {
 	if v == "" {
 		return nil

@@ -51,14 +51,14 @@ type createKeyInput struct {
 	}
 }
 
-// KeyPath names an API key.
+// KeyPath holds the path parameter of an API key.
 type KeyPath struct {
 	ID string `path:"id" format:"uuid"`
 }
 
 type rotateKeyInput struct {
 	KeyPath
-	Body *struct { // may be left out
+	Body *struct { // optional
 		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long the old key works on. Default: not at all."`
 	}
 }

@@ -58,8 +58,7 @@ func seesAttributes(ctx context.Context) bool {
 	return err == nil && p.Scopes.Has(auth.ScopePoliciesRead)
 }
 
-// MemberRoutes registers the routes of an organisation's users and of the
-// caller itself.
+// MemberRoutes registers the routes of an organisation's members and of the caller.
 func MemberRoutes(api huma.API, members admin.Members) {
 	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/organisations/{org_id}/users", ID: "listUsers", Tag: "Users", Scope: auth.ScopeOrgRead,
 		Camel: true, Summary: "List the members of an organisation"},

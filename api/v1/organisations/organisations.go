@@ -53,7 +53,7 @@ func organisationOf(o catalog.Organisation) organisation {
 	return out
 }
 
-// OrganisationPath names an organisation.
+// OrganisationPath holds the path parameter of an organisation.
 type OrganisationPath struct {
 	OrganisationID string `path:"organisation_id" format:"uuid"`
 }

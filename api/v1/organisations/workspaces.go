@@ -55,7 +55,7 @@ type createWorkspaceInput struct {
 	}
 }
 
-// WorkspacePath names a workspace.
+// WorkspacePath holds the path parameters of a workspace.
 type WorkspacePath struct {
 	v1.OrgPath
 	ID string `path:"id" format:"uuid"`
@@ -83,7 +83,7 @@ type workspaceMembersInput struct {
 	v1.Page
 }
 
-// WorkspaceMemberPath names a member of a workspace.
+// WorkspaceMemberPath holds the path parameters of a member of a workspace.
 type WorkspaceMemberPath struct {
 	WorkspacePath
 	UserID string `path:"user_id" format:"uuid"`

@@ -41,8 +41,8 @@ type policyList struct {
 	NextPageToken string   `json:"nextPageToken,omitempty"`
 }
 
-// PolicyBody is the whole content of a policy. Its definition is decoded by the
-// policy compiler, which says precisely what is wrong with it.
+// PolicyBody is the whole content of a policy. The policy compiler decodes the
+// definition, because its errors are more precise.
 type PolicyBody struct {
 	TableFqn   *string         `json:"tableFqn,omitempty" nullable:"true" minLength:"1" maxLength:"1024"`
 	TableID    *string         `json:"tableId,omitempty" nullable:"true" minLength:"1" maxLength:"256"`
@@ -60,7 +60,7 @@ func (b PolicyBody) input() admin.PolicyInput {
 	}
 }
 
-// notNull drops a JSON null.
+// notNull returns raw, or nil for a JSON null.
 func notNull(raw json.RawMessage) json.RawMessage {
 	if strings.TrimSpace(string(raw)) == "null" {
 		return nil
@@ -68,7 +68,7 @@ func notNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Expected is the version that the caller has seen, from the body or If-Match.
+// Expected is the version that the caller knows, from the body or If-Match.
 type Expected struct {
 	IfMatch string `header:"If-Match" maxLength:"64" doc:"The version in quotes, instead of expectedVersion"`
 }
@@ -95,7 +95,7 @@ type createPolicyInput struct {
 	Body PolicyBody
 }
 
-// PolicyPath names a policy.
+// PolicyPath holds the path parameters of a policy.
 type PolicyPath struct {
 	v1.OrgPath
 	ID string `path:"id" format:"uuid"`
@@ -135,7 +135,7 @@ type patchPolicyInput struct {
 	}
 }
 
-// patch refuses to clear a field: that needs the whole content.
+// patch returns the patch. It refuses null for a field, because only PUT can clear one.
 func (in *patchPolicyInput) patch() (admin.PolicyPatch, error) {
 	b := in.Body
 	p := admin.PolicyPatch{Kind: b.Kind, Definition: notNull(b.Definition), Enabled: b.Enabled}

@@ -9,8 +9,8 @@ import (
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 )
 
-// policyDefinition is a policy as a tree, in the form of replies: every member of the
-// definition and its subject is present, and null if it is not set. Requests may omit
+// policyDefinition is the definition of a policy as replies contain it: every member of
+// the definition and its subject is present, and null if it is not set. Requests may omit
 // members.
 type policyDefinition struct {
 	Effect    string                       `json:"effect" enum:"permit,forbid"`
@@ -42,7 +42,7 @@ type policyCondition struct {
 // policyValue is the text of a JSON value, as it was sent; empty for null.
 type policyValue json.RawMessage
 
-// UnmarshalJSON keeps the raw text.
+// UnmarshalJSON stores the raw text.
 func (v *policyValue) UnmarshalJSON(data []byte) error {
 	if *v = nil; !bytes.Equal(data, []byte("null")) {
 		*v = bytes.Clone(data)
@@ -58,8 +58,8 @@ func (policyValue) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: "A string, number or boolean, an array of those, or null"}
 }
 
-// definitionOf decodes a stored definition. Definitions were checked when they were
-// stored, so one that cannot be decoded is damaged and shown as null.
+// definitionOf decodes a stored definition. Definitions are checked before they are
+// stored, so one that cannot be decoded is damaged, and is shown as null.
 func definitionOf(raw json.RawMessage) (out v1.Nullable[policyDefinition]) {
 	if len(raw) > 0 && json.Unmarshal(raw, &out) != nil {
 		out.Value = nil

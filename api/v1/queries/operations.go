@@ -26,7 +26,7 @@ type listOperationsInput struct {
 	State string `query:"state" enum:"queued,running,succeeded,failed,cancelled"`
 }
 
-// OperationPath names an operation.
+// OperationPath holds the path parameter of an operation.
 type OperationPath struct {
 	OperationID string `path:"operation_id" format:"uuid"`
 }
@@ -43,10 +43,10 @@ type operationResultInput struct {
 
 type startQueryInput struct{ Body queryBody }
 
-// OperationRoutes registers the routes of long work.
+// OperationRoutes registers the routes of operations.
 func OperationRoutes(api huma.API, operations longwork.Service, stored query.Stored, room *spill.Store) {
 	rt := v1.Route{Tag: "Operations", Camel: true}
-	v1.Add(api, rt.With("GET", v1.OperationsBase, "listOperations", "List operations").Because("Those of the caller, newest first."),
+	v1.Add(api, rt.With("GET", v1.OperationsBase, "listOperations", "List operations").Describe("Those of the caller, newest first."),
 		func(ctx context.Context, in *listOperationsInput) (operationList, error) {
 			list, err := operations.List(ctx, in.All, catalog.OperationFilter{Kind: catalog.OperationKind(in.Kind),
 				State: catalog.OperationState(in.State)}, in.Page.Catalog())
@@ -64,9 +64,9 @@ func OperationRoutes(api huma.API, operations longwork.Service, stored query.Sto
 		}
 	}
 	v1.Add(api, rt.With("GET", v1.OperationsBase+"/{operation_id}", "getOperation",
-		"Get an operation").Because("For its owner, and for holders of org:update."), byID(operations.Get))
+		"Get an operation").Describe("For its owner, and for holders of org:update."), byID(operations.Get))
 	v1.Add(api, rt.With("DELETE", v1.OperationsBase+"/{operation_id}", "cancelOperation", "Cancel an operation").
-		Because("Stops one that has not ended; removes the rows that one which has ended keeps. The record stays until it expires."),
+		Describe("Stops one that has not ended; removes the rows that one which has ended keeps. The record stays until it expires."),
 		byID(operations.Cancel))
 
 	result := v1.Route{Method: "GET", Path: v1.OperationsBase + "/{operation_id}/result", ID: "getOperationResult", Tag: "Operations",

@@ -78,7 +78,7 @@ func Routes(api huma.API, queries *query.Service, stored query.Stored, room *spi
 	addStream(api, rows, room, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
 }
 
-// addStream registers an operation whose answer is rows.
+// addStream registers an operation that replies with rows.
 func addStream[I any](api huma.API, rt v1.Route, room *spill.Store, start func(context.Context, *I) (*streaming, error)) {
 	register(api, rt, rt.Operation(api), room, start)
 }
@@ -112,7 +112,7 @@ func startQuery(ctx context.Context, queries *query.Service, in *queryInput) (*s
 	return s, nil
 }
 
-// limitsFor adds the limits that JSON has anyway.
+// limitsFor returns the limits of a result, within those of JSON.
 func limitsFor(f result.Format, rows, bytes int64, integers string) result.Options {
 	limits := result.Options{Rows: rows, Bytes: bytes, IntegersAsStrings: integers == "string"}
 	if f == result.JSON {
@@ -147,8 +147,8 @@ func startBrowse(ctx context.Context, browse table.Browser, in *rowsInput) (*str
 	}, nil
 }
 
-// parameters reads the values of a statement's placeholders. Numbers keep their
-// text, so that no digit is lost on the way to the engine.
+// parameters decodes the values of a statement's placeholders. Numbers stay text, so that
+// the engine gets all digits.
 func parameters(raw json.RawMessage) (engine.Args, error) {
 	if len(raw) == 0 {
 		return engine.Args{}, nil

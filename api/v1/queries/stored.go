@@ -10,7 +10,7 @@ import (
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 )
 
-// startStored starts a query whose rows are kept.
+// startStored starts a query whose rows are stored.
 func startStored(ctx context.Context, stored query.Stored, body queryBody) (*streaming, error) {
 	q, err := body.query()
 	if err != nil {
@@ -23,7 +23,7 @@ func startStored(ctx context.Context, stored query.Stored, body queryBody) (*str
 	return &streaming{instead: &v1.Accepted{Operation: v1.OperationOf(started)}}, nil
 }
 
-// addAccepted registers an operation that always answers 202.
+// addAccepted registers an operation that always replies with 202.
 func addAccepted[I any](api huma.API, rt v1.Route, start func(context.Context, *I) (*streaming, error)) {
 	op := rt.OrAccepted().Operation(api)
 	op.DefaultStatus = http.StatusAccepted

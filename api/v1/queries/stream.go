@@ -33,10 +33,10 @@ func (c connection) SetWriteDeadline(t time.Time) error { return c.control.SetWr
 type revocable interface{ Context() context.Context }
 
 // running is implemented by rows of a running statement. Finish releases its resources
-// when no more rows are read.
+// when no more rows will be read.
 type running interface{ Finish() error }
 
-// format reads Accept. Nothing is run for a client that could not read it.
+// format returns the format for the Accept header, before a statement is run.
 func format(accept string) (result.Format, error) {
 	f, ok := result.Negotiate(accept)
 	if !ok {
@@ -51,16 +51,16 @@ type streaming struct {
 	rows  engine.Result
 	// spill buffers what a client does not read while a statement runs.
 	spill *spill.Store
-	// id names the statement; elapsed is the time that the reply reports.
+	// id identifies the statement; elapsed returns the time that the reply reports.
 	id      string
 	elapsed func() time.Duration
 	format  result.Format
 	limits  result.Options
-	// cut says that the rows were a part before they came here.
+	// cut reports that the rows are incomplete.
 	cut bool
 	// next is the token of the following page, or empty.
 	next string
-	// instead is answered in the place of rows.
+	// instead, if not nil, is the reply in place of rows.
 	instead *v1.Accepted
 }
 
@@ -104,7 +104,7 @@ func (s streaming) Write(w http.ResponseWriter, r *http.Request) {
 	sink := result.NewSink(out, begin)
 	sum, err := result.Write(r.Context(), sink, s.rows, opts)
 	if err != nil && !sink.Committed() {
-		again, failed := startedAgain(s.rows)
+		again, failed := restart(s.rows)
 		switch {
 		case failed != nil:
 			err = failed
@@ -113,7 +113,7 @@ func (s streaming) Write(w http.ResponseWriter, r *http.Request) {
 			sum, err = result.Write(r.Context(), sink, s.rows, opts)
 		}
 	}
-	finish() // the statement need not wait for the client any more
+	finish() // the statement does not wait for the client any more
 	if !sink.Committed() {
 		_, _ = out.Finish(), out.Close() // nothing was written
 		problem.Write(w, r, err)
@@ -131,9 +131,9 @@ func (s streaming) Write(w http.ResponseWriter, r *http.Request) {
 		_ = out.Close()
 	}
 	if err != nil {
-		_ = problem.Respond(r.Context(), err, s.route.Camel) // keeps the cause for the log
-		// What was written last (NDJSON: what went wrong) must not be lost with
-		// the connection.
+		_ = problem.Respond(r.Context(), err, s.route.Camel) // records the cause for the log
+		// What was written last (for NDJSON, the error) must not be lost with the
+		// connection.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
@@ -143,7 +143,7 @@ func (s streaming) Write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownerOf returns the user whose disk quota a response counts against.
+// ownerOf returns the user against whose disk quota a response counts.
 func ownerOf(r *http.Request) spill.Owner {
 	p, err := auth.PrincipalFrom(r.Context())
 	if err != nil {
@@ -152,9 +152,9 @@ func ownerOf(r *http.Request) spill.Owner {
 	return spill.Owner{Org: p.OrgID.String(), User: p.UserID.String()}
 }
 
-// startedAgain restarts rows that ended for a reason outside of their statement, and
-// reports whether it did. An error says why the second start failed.
-func startedAgain(rows engine.Result) (bool, error) {
+// restart restarts rows that ended for a reason outside of their statement, and reports
+// whether it did. The error is that of the second start.
+func restart(rows engine.Result) (bool, error) {
 	lost, ok := rows.(interface{ Again() (bool, error) })
 	if !ok {
 		return false, nil
@@ -175,7 +175,7 @@ func (s streaming) tail(sum result.Summary) []result.Member {
 	return members
 }
 
-// failLine is the last line of an NDJSON response that breaks off.
+// failLine returns the last line of an incomplete NDJSON response.
 func failLine(r *http.Request, err error, camel bool) []byte {
 	var reply *problem.Reply
 	if !errors.As(problem.Respond(r.Context(), err, camel), &reply) {

@@ -1,4 +1,5 @@
-// Package storages registers the routes of storage configurations, their credentials, checks and
-// discovery.
-// Credentials are never in a reply.
+// Package storages registers the routes of storage configurations, their credentials,
+// tests and discovery.
+//
+// Invariant: no reply contains a credential.
 package storages

@@ -17,7 +17,7 @@ type rotateS3Input struct {
 		S3Secret
 		ExpiresAt *v1.Instant `json:"expiresAt,omitempty" doc:"When the credential ends, for the record"`
 		DryRun    bool        `json:"dry_run,omitempty"`
-	} // may be left out: the reply then names the missing fields
+	} // optional, so that the reply names the missing fields
 }
 
 func (in *rotateS3Input) rotation() admin.S3Rotation {
@@ -44,7 +44,7 @@ func CredentialRoutes(api huma.API, configs admin.StorageConfigs) {
 	rotate := v1.Route{Tag: "Storage", Scope: auth.ScopeStorageConfigure, Camel: true, Local: true}
 	v1.Add(api, rotate.With("PUT", "/v1/storages/configs/{config_id}/credentials/s3", "rotateS3Credential",
 		"Rotate the credential of an s3 configuration").
-		Because("The new credential is tried out first, as by validate; one that the store refuses changes nothing. "+
+		Describe("The new credential is tried out first, as by validate; one that the store refuses changes nothing. "+
 			"Location and settings stay. In a workspace it also needs storage_configs:share."),
 		func(ctx context.Context, in *rotateS3Input) (rotated, error) {
 			id, err := in.id()

@@ -31,7 +31,7 @@ type storageConfig struct {
 }
 
 // settingsFor returns the settings of a configuration. It omits the directory of local
-// storage for callers who only use the configuration.
+// storage for callers who may only use the configuration.
 func settingsFor(ctx context.Context, c catalog.StorageConfig) json.RawMessage {
 	p, err := auth.PrincipalFrom(ctx)
 	if err == nil && (p.Scopes.Has(auth.ScopeStorageConfigure) || p.UserID.String() == string(c.Owner)) || c.Kind != catalog.KindLocal {
@@ -70,7 +70,7 @@ type createStorageInput struct {
 	}
 }
 
-// S3Secret is a credential of S3, in requests only.
+// S3Secret is an S3 credential. It occurs in requests only.
 type S3Secret struct {
 	AccessKeyID     string `json:"accessKeyId,omitempty" maxLength:"256" doc:"kind s3"`
 	SecretAccessKey string `json:"secretAccessKey,omitempty" maxLength:"1024" writeOnly:"true" doc:"kind s3; never returned"`
@@ -96,7 +96,7 @@ func (in *createStorageInput) config() admin.NewStorageConfig {
 	return n
 }
 
-// ConfigPath names a storage configuration.
+// ConfigPath holds the path parameter of a storage configuration.
 type ConfigPath struct {
 	ConfigID string `path:"config_id" format:"uuid"`
 }
@@ -116,7 +116,7 @@ type patchStorageInput struct {
 type discoverInput struct {
 	ConfigPath
 	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
-	Body   *struct { // may be left out
+	Body   *struct { // optional
 		IncludeDropped bool `json:"includeDropped,omitempty" doc:"Bring dropped tables back"`
 	}
 }
@@ -158,7 +158,7 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 	write := v1.Route{Tag: "Storage", Scope: auth.ScopeStorageConfigure, Camel: true, Local: true}
 
 	v1.Add(api, write.With("POST", base, "createStorageConfig", "Create a storage configuration").As201().
-		Because("Its tables are discovered at once. Kind local needs the role admin; other kinds are tried out first, as by validate."),
+		Describe("Its tables are discovered at once. Kind local needs the role admin; other kinds are tried out first, as by validate."),
 		func(ctx context.Context, in *createStorageInput) (storageConfig, error) {
 			c, err := configs.Create(ctx, in.config())
 			return storageConfigOf(ctx, c), err
@@ -188,7 +188,7 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 			return storageConfigOf(ctx, c), err
 		})
 	v1.Add(api, write.With("DELETE", base+"/{config_id}", "deleteStorageConfig",
-		"Delete a storage configuration").Because("Takes it out of the catalog; data stays where it is."),
+		"Delete a storage configuration").Describe("Takes it out of the catalog; data stays where it is."),
 		func(ctx context.Context, in *ConfigPath) (v1.Empty, error) {
 			id, err := in.id()
 			if err != nil {
@@ -197,7 +197,7 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 			return v1.Empty{}, configs.Delete(ctx, id)
 		})
 	v1.Add(api, write.With("POST", base+"/{config_id}/validate", "validateStorageConfig",
-		"Try a storage configuration out").Because("Lists, writes, reads and deletes objects below a random name."),
+		"Try a storage configuration out").Describe("Lists, writes, reads and deletes objects below a random name."),
 		func(ctx context.Context, in *ConfigPath) (validation, error) {
 			id, err := in.id()
 			if err != nil {
@@ -209,8 +209,8 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 			}
 			return validationOf(report), nil
 		})
-	v1.AddPatient(api, write.With("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").
-		Because("Registers new tables and marks those that have vanished. A long one goes on as an operation, whose result is the same; with "+
+	v1.AddDeferrable(api, write.With("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").
+		Describe("Registers new tables and marks those that have vanished. A long one goes on as an operation, whose result is the same; with "+
 			"Prefer: respond-async at once."),
 		func(ctx context.Context, in *discoverInput) (discovery, *catalog.Operation, error) {
 			id, err := in.id()
@@ -240,8 +240,8 @@ func discoveryOf(d admin.Discovered) discovery {
 		State: "done", TablesFound: d.Found, TablesAdded: len(d.Added), TablesReturned: len(d.Returned), TablesVanished: len(d.Vanished),
 		TablesChanged: len(d.Changed), Truncated: d.Truncated,
 		Problems: v1.Map(d.Problems, func(p admin.DiscoveryProblem) discoveryProblem {
-			told := problem.From(p.Err)
-			return discoveryProblem{Path: p.Path, Code: told.Name, Message: told.Message, Details: told.Details}
+			found := problem.From(p.Err)
+			return discoveryProblem{Path: p.Path, Code: found.Name, Message: found.Message, Details: found.Details}
 		}),
 	}
 }

@@ -63,13 +63,13 @@ type restoreInput struct {
 	}
 }
 
-// AlterRoutes registers the routes that change columns and properties of a
-// table, and bring a former version back.
+// AlterRoutes registers the routes that change columns and properties of a table, and
+// restore a historical version.
 func AlterRoutes(api huma.API, tables table.Rules) {
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 	const one = v1.TableBase + "/columns/{column}"
 
-	v1.Add(api, modify.With("POST", v1.TableBase+"/columns", "addColumn", "Add a column").Because("It is NULL in the rows that are there."),
+	v1.Add(api, modify.With("POST", v1.TableBase+"/columns", "addColumn", "Add a column").Describe("It is NULL in the rows that are there."),
 		func(ctx context.Context, in *addColumnInput) (alteredTable, error) {
 			b := in.Body
 			t, err := tables.AddColumn(ctx, in.Path(), table.ColumnDefinition{
@@ -78,7 +78,7 @@ func AlterRoutes(api huma.API, tables table.Rules) {
 			return alteredOf(t), err
 		})
 	v1.Add(api, modify.With("PATCH", one, "changeColumn", "Rename, widen or comment a column, or change its default").
-		Because("In one commit that rewrites no rows. Policies of the table follow a new name. A column cannot be renamed while a constraint "+
+		Describe("In one commit that rewrites no rows. Policies of the table follow a new name. A column cannot be renamed while a constraint "+
 			"or a policy of every table names it, and its type cannot change while any policy names it."),
 		func(ctx context.Context, in *changeColumnInput) (alteredTable, error) {
 			b := in.Body
@@ -90,20 +90,20 @@ func AlterRoutes(api huma.API, tables table.Rules) {
 			return alteredOf(t), err
 		})
 	v1.Add(api, modify.With("DELETE", one, "dropColumn", "Drop a column").
-		Because("Refused while policies, constraints, keys or the partitioning stand on it. Files keep what they have, and former versions "+
+		Describe("Refused while policies, constraints, keys or the partitioning stand on it. Files keep what they have, and former versions "+
 			"show it."),
 		func(ctx context.Context, in *dropColumnInput) (alteredTable, error) {
 			t, err := tables.DropColumn(ctx, in.Path(), in.Column)
 			return alteredOf(t), err
 		})
 	v1.Add(api, modify.With("PATCH", v1.TableBase+"/properties", "changeProperties", "Set and remove table properties").
-		Because("All or none. Keys and constraints have operations of their own."),
+		Describe("All or none. Keys and constraints have operations of their own."),
 		func(ctx context.Context, in *changePropertiesInput) (alteredTable, error) {
 			t, err := tables.ChangeProperties(ctx, in.Path(), in.Body.Set, in.Body.Unset)
 			return alteredOf(t), err
 		})
 	v1.Add(api, modify.With("POST", v1.TableBase+"/restore", "restoreTable", "Restore a former version of a table").
-		Because("Rows, columns and properties become what they were, in a new version; the table's id and policies stay. The version may be "+
+		Describe("Rows, columns and properties become what they were, in a new version; the table's id and policies stay. The version may be "+
 			"one of a table that this one replaced. Not for callers whose rows are filtered."),
 		func(ctx context.Context, in *restoreInput) (alteredTable, error) {
 			t, err := tables.Restore(ctx, in.Path(), table.RestorePoint{Version: in.Body.Version, Timestamp: in.Body.Timestamp.Pointer()})

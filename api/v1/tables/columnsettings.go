@@ -34,8 +34,8 @@ type primaryKeyInput struct {
 func KeyRoutes(api huma.API, tables table.Rules) {
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
-	v1.AddPatient(api, modify.With("PUT", v1.TableBase+"/columns/{column}/settings", "updateColumnSettings", "Update column settings").
-		Because("Refused when rows of the table stand against it. Taking a setting away is always accepted. A long look at the rows is an "+
+	v1.AddDeferrable(api, modify.With("PUT", v1.TableBase+"/columns/{column}/settings", "updateColumnSettings", "Update column settings").
+		Describe("Refused when rows of the table stand against it. Taking a setting away is always accepted. A long look at the rows is an "+
 			"operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *columnSettingsInput) (v1.Empty, *catalog.Operation, error) {
 			goesOn, err := tables.SetColumn(ctx, in.Path(), in.Column, table.ColumnSettings{
@@ -43,8 +43,8 @@ func KeyRoutes(api huma.API, tables table.Rules) {
 			}, in.Prefer.Async())
 			return v1.Empty{}, goesOn, err
 		})
-	v1.AddPatient(api, modify.With("PUT", v1.TableBase+"/primary-key", "replacePrimaryKey", "Replace the primary key").
-		Because("The columns are judged as a combination. New and former key columns change in one commit. A long look at the rows is an "+
+	v1.AddDeferrable(api, modify.With("PUT", v1.TableBase+"/primary-key", "replacePrimaryKey", "Replace the primary key").
+		Describe("The columns are judged as a combination. New and former key columns change in one commit. A long look at the rows is an "+
 			"operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *primaryKeyInput) (v1.Empty, *catalog.Operation, error) {
 			goesOn, err := tables.ReplacePrimaryKey(ctx, in.Path(), in.Body.Columns, in.Prefer.Async())

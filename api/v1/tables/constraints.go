@@ -54,8 +54,8 @@ func ConstraintRoutes(api huma.API, tables table.Rules) {
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 	const one = v1.TableBase + "/constraints/{name}"
 
-	v1.AddPatient(api, modify.With("POST", v1.TableBase+"/constraints", "addConstraints", "Add table constraints").
-		Because("All or none. New rows must satisfy them from now on; rows that are there may break them. One that other writers can evaluate "+
+	v1.AddDeferrable(api, modify.With("POST", v1.TableBase+"/constraints", "addConstraints", "Add table constraints").
+		Describe("All or none. New rows must satisfy them from now on; rows that are there may break them. One that other writers can evaluate "+
 			"and that all rows satisfy goes into the table's log; others bind writes through this server. With Prefer: respond-async the look at "+
 			"the "+
 			"rows is an operation; the constraints hold at once."),
@@ -79,8 +79,8 @@ func ConstraintRoutes(api huma.API, tables table.Rules) {
 		func(ctx context.Context, in *constraintInput) (v1.Empty, error) {
 			return v1.Empty{}, tables.DropConstraint(ctx, in.Path(), in.Name)
 		})
-	v1.AddPatient(api, modify.With("POST", one+"/validate", "validateConstraint", "Validate a table constraint").
-		Because("Looks at all rows, and moves the constraint into the table's log when they satisfy it and other writers can evaluate it. Not "+
+	v1.AddDeferrable(api, modify.With("POST", one+"/validate", "validateConstraint", "Validate a table constraint").
+		Describe("Looks at all rows, and moves the constraint into the table's log when they satisfy it and other writers can evaluate it. Not "+
 			"for callers whose rows are filtered. A long look is an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *validateConstraintInput) (constraint, *catalog.Operation, error) {
 			c, goesOn, err := tables.ValidateConstraint(ctx, in.Path(), in.Name, in.Prefer.Async(),

@@ -7,7 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// CSVQuery asks for a dialect of CSV. What is not given is RFC 4180's.
+// CSVQuery selects a dialect of CSV. The defaults are those of RFC 4180.
 type CSVQuery struct {
 	Delimiter string `query:"csv_delimiter" doc:"What separates the fields of a text/csv body: one ASCII character. Default: a comma"`
 	Quote     string `query:"csv_quote" doc:"What encloses fields of a text/csv body, and is doubled within: one ASCII character. Default: a double quote"`
@@ -15,8 +15,8 @@ type CSVQuery struct {
 	Header    string `query:"csv_header" enum:"absent,present" doc:"Whether a text/csv body begins with the names of its columns; if not, fields stand in the order of the table. Default: the parameter header of Content-Type, or present"`
 }
 
-// given names the first parameter that there is, or "".
-func (q CSVQuery) given() string {
+// firstSet returns the name of the first parameter that is set, or "".
+func (q CSVQuery) firstSet() string {
 	for _, p := range [][2]string{{"csv_delimiter", q.Delimiter}, {"csv_quote", q.Quote}, {"csv_null", q.Null}, {"csv_header", q.Header}} {
 		if p[1] != "" {
 			return p[0]
@@ -25,9 +25,9 @@ func (q CSVQuery) given() string {
 	return ""
 }
 
-// over gives a CSV body its dialect. header is the parameter of its Content-Type.
-func (q CSVQuery) over(body *write.Body, header string) error {
-	if field := q.given(); body.Format != write.CSV && field != "" {
+// apply sets the dialect of a CSV body. header is the parameter of its Content-Type.
+func (q CSVQuery) apply(body *write.Body, header string) error {
+	if field := q.firstSet(); body.Format != write.CSV && field != "" {
 		return invalidField(field, "is for text/csv only")
 	}
 	if q.Header != "" && header != "" && q.Header != header {
@@ -51,7 +51,7 @@ func (q CSVQuery) over(body *write.Body, header string) error {
 	return nil
 }
 
-// character is the one that a parameter asks for, or else the usual one.
+// character returns the character that a parameter selects, or the default.
 func character(field, text, usual string) (string, error) {
 	if text == "" {
 		return usual, nil

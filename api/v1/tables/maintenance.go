@@ -16,7 +16,7 @@ import (
 type vacuumInput struct {
 	v1.TablePath
 	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
-	Body   *struct { // may be left out
+	Body   *struct { // optional
 		DryRun         bool   `json:"dry_run,omitempty" doc:"Name the files and delete none"`
 		Mode           string `json:"mode,omitempty" enum:"full,lite" doc:"full, the default, lists the table's folder; lite takes the removals that the log still tells of"`
 		RetentionHours *int64 `json:"retention_hours,omitempty" minimum:"0" maximum:"876000" doc:"How long files stay after their removal; default: the table's delta.deletedFileRetentionDuration, or 168"`
@@ -34,7 +34,7 @@ type vacuumed struct {
 type optimizeInput struct {
 	v1.TablePath
 	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
-	Body   *struct { // may be left out
+	Body   *struct { // optional
 		TargetSize int64    `json:"target_size,omitempty" minimum:"1" maximum:"1099511627776" doc:"Bytes of the files to make; default: the table's delta.targetFileSize, or 100 MiB"`
 		Where      string   `json:"where,omitempty" maxLength:"65536" doc:"Condition in SQL over partition columns that chooses the partitions"`
 		ZOrderBy   []string `json:"zorder_by,omitempty" maxItems:"31" doc:"Bring near values of these columns near to each other in files"`
@@ -47,21 +47,21 @@ type optimized struct {
 	FilesRemoved *int64 `json:"filesRemoved" doc:"null for callers who do not see the whole table"`
 }
 
-// MaintenanceRoutes registers the routes that keep tables small and quick.
+// MaintenanceRoutes registers the routes that compact tables and delete unused files.
 func MaintenanceRoutes(api huma.API, tables maintain.Service) {
 	// The members of these requests are in snake_case, and so are their errors.
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Local: true}
 
-	v1.AddPatient(api, modify.With("POST", v1.TableBase+"/vacuum", "vacuumTable", "Vacuum a table").
-		Because("Deletes files below the table's folder that no version within the retention needs. It goes on when the client goes away; a "+
+	v1.AddDeferrable(api, modify.With("POST", v1.TableBase+"/vacuum", "vacuumTable", "Vacuum a table").
+		Describe("Deletes files below the table's folder that no version within the retention needs. It goes on when the client goes away; a "+
 			"long one is an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *vacuumInput) (vacuumed, *catalog.Operation, error) {
 			v, goesOn, err := tables.Vacuum(ctx, in.Path(), in.vacuum(), patience(tables.Operations, in.Prefer),
 				func(v maintain.Vacuumed) any { return vacuumedOf(v) })
 			return vacuumedOf(v), goesOn, err
 		})
-	v1.AddPatient(api, modify.With("POST", v1.TableBase+"/optimize", "optimizeTable", "Optimize a table").
-		Because("Rewrites small files into larger ones in one commit that changes no row. It goes on when the client goes away; a long one is "+
+	v1.AddDeferrable(api, modify.With("POST", v1.TableBase+"/optimize", "optimizeTable", "Optimize a table").
+		Describe("Rewrites small files into larger ones in one commit that changes no row. It goes on when the client goes away; a long one is "+
 			"an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *optimizeInput) (optimized, *catalog.Operation, error) {
 			o, goesOn, err := tables.Optimize(ctx, in.Path(), in.optimize(), patience(tables.Operations, in.Prefer),
@@ -70,7 +70,7 @@ func MaintenanceRoutes(api huma.API, tables maintain.Service) {
 		})
 }
 
-// patience is how long a request waits for work that can go on without it.
+// patience returns how long a request waits for work that can continue without it.
 func patience(o longwork.Service, prefer v1.Prefer) time.Duration {
 	if prefer.Async() {
 		return 0

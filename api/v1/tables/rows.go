@@ -23,7 +23,7 @@ func writtenOf(w write.Result) written {
 	return written{Version: w.Version, Inserted: w.Inserted, Updated: w.Updated, Deleted: w.Deleted}
 }
 
-// WriteQuery is what every change of rows takes.
+// WriteQuery holds the query parameters of every change of rows.
 type WriteQuery struct {
 	v1.TablePath
 	DryRun bool   `query:"dry_run" doc:"Judge everything, change nothing"`
@@ -99,7 +99,7 @@ func RowRoutes(api huma.API, writes write.Service) {
 	})
 }
 
-// addWrite registers a change of rows, which is bounded by its own time.
+// addWrite registers a change of rows, which has its own time limit.
 func addWrite[I any](api huma.API, rt v1.Route, body *huma.RequestBody, handler func(context.Context, *I) (write.Result, error)) {
 	op := rt.Operation(api)
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[written](), true, "Written")
@@ -113,8 +113,8 @@ func addWrite[I any](api huma.API, rt v1.Route, body *huma.RequestBody, handler 
 		return &v1.Reply[written]{Body: writtenOf(out)}, nil
 	})
 	if body != nil {
-		// Afterwards: the framework reads a body that it knows of, and this one is
-		// a stream.
+		// Set after registration: the framework reads bodies that are described, and this
+		// one is a stream.
 		api.OpenAPI().Paths[op.Path].Post.RequestBody = body
 	}
 }

@@ -15,7 +15,7 @@ import (
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 )
 
-// RowsBody is a body of rows, which is not read before the operation wants it.
+// RowsBody is a body of rows, which only the operation reads.
 type RowsBody struct {
 	CSVQuery
 	contentType string
@@ -23,7 +23,7 @@ type RowsBody struct {
 	interrupt   func()
 }
 
-// Resolve keeps the reader of the body.
+// Resolve stores the reader of the body.
 func (b *RowsBody) Resolve(ctx huma.Context) []error {
 	b.contentType, b.reader = ctx.Header("Content-Type"), ctx.BodyReader()
 	b.interrupt = func() { _ = ctx.SetReadDeadline(time.Now()) }
@@ -32,13 +32,13 @@ func (b *RowsBody) Resolve(ctx huma.Context) []error {
 
 var _ huma.Resolver = (*RowsBody)(nil)
 
-// rowFormatsIn are the formats of rows by media type.
+// rowFormatsIn maps media types to formats of rows.
 var rowFormatsIn = map[string]write.Format{
 	"application/json": write.JSON, "application/x-ndjson": write.NDJSON, "application/jsonl": write.NDJSON, "text/csv": write.CSV,
 	"application/vnd.apache.arrow.stream": write.Arrow, "application/vnd.apache.parquet": write.Parquet,
 }
 
-// rows is the body in the format that Content-Type names.
+// rows returns the body in the format that Content-Type names.
 func (b *RowsBody) rows() (write.Body, error) {
 	media, parameters, err := mime.ParseMediaType(b.contentType)
 	format, known := rowFormatsIn[media]
@@ -56,10 +56,10 @@ func (b *RowsBody) rows() (write.Body, error) {
 		return write.Body{}, badMedia("Content-Type", "header must be absent or present")
 	}
 	body := write.Body{Format: format, Reader: b.reader, Interrupt: b.interrupt}
-	return body, b.over(&body, header)
+	return body, b.apply(&body, header)
 }
 
-// hasOther reports parameters of a media type that would be ignored.
+// hasOther reports whether a media type has parameters that would be ignored.
 func hasOther(parameters map[string]string, format write.Format) bool {
 	for name := range parameters {
 		if name != "charset" && (name != "header" || format != write.CSV) {
@@ -73,8 +73,8 @@ func badMedia(field, message string) error {
 	return &problem.Refusal{Code: "unsupported_media_type", Details: []problem.Detail{{Field: field, Message: message}}}
 }
 
-// IsStream reports whether the body of a request is a stream of rows, which the
-// operation bounds itself.
+// IsStream reports whether the body of a request is a stream of rows, which the operation
+// limits itself.
 func IsStream(r *http.Request) bool {
 	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/v1/tables/") ||
 		!strings.HasSuffix(r.URL.Path, "/rows") && !strings.HasSuffix(r.URL.Path, "/rows/merge") {
@@ -85,7 +85,7 @@ func IsStream(r *http.Request) bool {
 	return err == nil && known && format != write.JSON
 }
 
-// rowsRequest describes a body of rows. In JSON the body may also have members.
+// rowsRequest describes a body of rows. In JSON the body may also have the given members.
 func rowsRequest(members map[string]*huma.Schema) *huma.RequestBody {
 	row := &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeObject, AdditionalProperties: true},
 		{Type: huma.TypeArray, Items: &huma.Schema{}}}}

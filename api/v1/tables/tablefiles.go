@@ -46,13 +46,13 @@ type dropTableInput struct {
 	Purge bool `query:"purge" doc:"Delete the files too, for good"`
 }
 
-// FileRoutes registers the routes that make tables and take them away.
+// FileRoutes registers the routes that create and remove tables.
 func FileRoutes(api huma.API, tables table.Files) {
 	create := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesCreate, Camel: true, Local: true}
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
 	v1.Add(api, create.With("POST", "/v1/tables", "createTable", "Create a table").As201().
-		Because("An empty Delta table below the root of a storage configuration."),
+		Describe("An empty Delta table below the root of a storage configuration."),
 		func(ctx context.Context, in *createTableInput) (createdTable, error) {
 			t, err := tables.Create(ctx, in.table())
 			return createdTable{
@@ -60,7 +60,7 @@ func FileRoutes(api huma.API, tables table.Files) {
 			}, err
 		})
 	v1.Add(api, modify.With("DELETE", v1.TableBase, "dropTable", "Drop a table").
-		Because("Takes it out of the catalog; its files stay, unless they are purged."),
+		Describe("Takes it out of the catalog; its files stay, unless they are purged."),
 		func(ctx context.Context, in *dropTableInput) (v1.Empty, error) {
 			return v1.Empty{}, tables.Drop(ctx, in.Path(), in.Purge)
 		})

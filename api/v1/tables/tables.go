@@ -109,7 +109,7 @@ type adoptInput struct {
 	}
 }
 
-// keepRules is the decision that a request must have, in one of its spellings.
+// keepRules returns the required decision, which has two spellings.
 func (in *adoptInput) keepRules() (bool, error) {
 	switch b := in.Body; {
 	case b.KeepRules != nil && b.Former == nil:
@@ -135,7 +135,7 @@ type effectivePolicies struct {
 	Policies   []policies.EffectivePolicy `json:"policies" doc:"Kinds and columns, not texts"`
 }
 
-// Routes registers the routes that describe and name tables.
+// Routes registers the routes that list, describe and rename tables.
 func Routes(api huma.API, tables access.Tables) {
 	read := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesRead, Camel: true}
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
@@ -156,7 +156,7 @@ func Routes(api huma.API, tables access.Tables) {
 	}
 	v1.Add(api, read.With("GET", v1.TableBase, "getTable", "Get a table"), details)
 	v1.Add(api, read.With("GET", v1.TableBase+"/details", "getTableDetails",
-		"Get the details of a table").Because("What the table itself answers."), details)
+		"Get the details of a table").Describe("What the table itself answers."), details)
 	v1.Add(api, read.With("GET", v1.TableBase+"/columns", "listColumns", "List the columns of a table"),
 		func(ctx context.Context, in *v1.TablePath) (columnList, error) {
 			list, err := tables.Columns(ctx, in.Path())
@@ -174,14 +174,14 @@ func Routes(api huma.API, tables access.Tables) {
 			})}, err
 		})
 	v1.Add(api, modify.With("PATCH", v1.TableBase, "renameTable",
-		"Rename a table").Because("In the catalog only; data and rules stay with the table."),
+		"Rename a table").Describe("In the catalog only; data and rules stay with the table."),
 		func(ctx context.Context, in *renameInput) (Table, error) {
 			t, err := tables.Rename(ctx, in.Path(), in.Body.Name)
 			return tableOf(t), err
 		})
 	adopt := v1.Route{Tag: "Tables", Scope: auth.ScopePoliciesWrite}
 	v1.Add(api, adopt.With("POST", v1.TableBase+"/adopt-identity", "adoptIdentity", "Accept another table at this place").
-		Because("Needed after a governed table was deleted and another one written in its place."),
+		Describe("Needed after a governed table was deleted and another one written in its place."),
 		func(ctx context.Context, in *adoptInput) (Table, error) {
 			keepRules, err := in.keepRules()
 			if err != nil {
@@ -212,7 +212,7 @@ func tableDetailsOf(d access.Details) tableDetails {
 	return out
 }
 
-// listVersions pages by version: the token is the last version of the page.
+// listVersions returns a page of versions. The token is the last version of the page.
 func listVersions(ctx context.Context, tables access.Tables, in *historyInput) (history, error) {
 	var before int64
 	if in.PageToken != "" {

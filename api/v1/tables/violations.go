@@ -22,12 +22,12 @@ type ruleStates struct {
 	Rules []ruleState `json:"rules"`
 }
 
-// ViolationRoutes registers the route that looks whether rules hold.
+// ViolationRoutes registers the route that checks existing rows against rules.
 func ViolationRoutes(api huma.API, tables table.Rules) {
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
 	v1.Add(api, modify.With("GET", v1.TableBase+"/violations", "listViolations", "Look whether the rows satisfy the rules of the table").
-		Because("Reads all rows. Other writers do not know keys, nor constraints outside the table's log, so their commits can break them. "+
+		Describe("Reads all rows. Other writers do not know keys, nor constraints outside the table's log, so their commits can break them. "+
 			"Callers who do not see the whole table learn of keys and NOT NULL only."),
 		func(ctx context.Context, in *v1.TablePath) (ruleStates, error) {
 			list, err := tables.Violations(ctx, in.Path())
