@@ -56,7 +56,7 @@ func TestJSONBounds(t *testing.T) {
 	}
 }
 
-// The bounds cost nothing themselves, whatever the body is.
+// Checking the bounds allocates nothing, whatever the body is.
 func TestJSONBoundsAllocateNothing(t *testing.T) {
 	for _, body := range []string{
 		"[" + strings.Repeat(`{"a":1},`, 10_000) + "1]", strings.Repeat("[", 1<<20), `{"` + strings.Repeat("n", 1<<20) + `":1}`,

@@ -105,14 +105,14 @@ func TestAuthenticationErrorsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// wrong sends wrong credentials with the given prefixes and accounts to a handler
+// wrong sends invalid credentials with the given prefixes and accounts to a handler
 // behind Authenticate.
 type wrong struct {
 	t        *testing.T
 	at       time.Time
 	failures *middleware.Failures
-	heard    int        // refusals that were reported one by one
-	limited  [][]string // those that were reported for all of a minute
+	heard    int        // refusals that were reported individually
+	limited  [][]string // reports for a whole minute
 }
 
 func newWrong(t *testing.T) *wrong {
@@ -145,7 +145,7 @@ func (f *wrong) send(address, token string, refusal *auth.Refusal) int {
 	return w.Code
 }
 
-// A flood of wrong credentials is refused. Other clients at that address, and the
+// A flood of invalid credentials is refused. Other clients at that address, and the
 // holder of the guessed key, are not affected.
 func TestWrongCredentialsNeverBlockValidOnes(t *testing.T) {
 	f := newWrong(t)
@@ -164,7 +164,7 @@ func TestWrongCredentialsNeverBlockValidOnes(t *testing.T) {
 	require.Equal(t, 429, f.send("192.0.2.1:1", "guess", claim()))
 }
 
-// Refusals beyond the rate are reported once a minute for each name that passes it,
+// Refusals beyond the rate are reported once a minute for each name that exceeds it,
 // however many there are.
 func TestRefusalsBeyondTheRateAreReportedOnceAMinute(t *testing.T) {
 	f := newWrong(t)
@@ -186,8 +186,8 @@ func TestRefusalsBeyondTheRateAreReportedOnceAMinute(t *testing.T) {
 	require.Equal(t, 3, f.heard-heard, "those within the rate are reported one by one")
 }
 
-// A client that guesses from many addresses is counted by the prefix or account that
-// it guesses at.
+// A client that guesses from many addresses is counted by the prefix or account of its
+// guesses.
 func TestFailuresAreCountedByAddressPrefixAndAccount(t *testing.T) {
 	for name, names := range map[string]func(i int) (address string, refusal *auth.Refusal){
 		"address": func(i int) (string, *auth.Refusal) {
@@ -216,8 +216,8 @@ func TestFailuresAreCountedByAddressPrefixAndAccount(t *testing.T) {
 	}
 }
 
-// The counters stay small however many names a flood uses, and valid clients that
-// share a slot with it are not affected.
+// The memory of the counters is bounded however many names a flood uses, and valid
+// clients that share a slot with it are not affected.
 func TestFailureCountersAreBounded(t *testing.T) {
 	f := newWrong(t)
 	for i := range 300_000 {

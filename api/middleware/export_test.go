@@ -8,7 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// Entries returns how many callers the limiter remembers.
+// Entries returns the number of the limiter's entries.
 func (l *Limiter) Entries() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -60,7 +60,7 @@ func requireProblem(t *testing.T, w *httptest.ResponseRecorder, status int, code
 	return body
 }
 
-// sink is a log that a test can read.
+// sink is the target of a log that a test can read.
 type sink struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

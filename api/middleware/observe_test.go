@@ -18,7 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// outcomes are requests and the status and route they must count under.
+// outcomes are requests with the status and route under which they must be counted.
 var outcomes = []struct {
 	name    string
 	method  string
@@ -129,7 +129,8 @@ func TestAccessLogNamesTheCallerAndTheCause(t *testing.T) {
 	require.NotContains(t, log.String(), "ada@example.com")
 }
 
-// TestAccessLogLevels: a full queue is loud in the metrics, not in the log.
+// TestAccessLogLevels checks that a full queue is visible in the metrics and not logged
+// as an error.
 func TestAccessLogLevels(t *testing.T) {
 	for want, err := range map[string]error{
 		"WARN": &problem.Refusal{Code: "server_busy"}, "ERROR": &engine.Error{Kind: engine.KindFatal},

@@ -96,7 +96,7 @@ func TestSlowBodyIsRefused(t *testing.T) {
 	}
 }
 
-// TestPauseIsBoundedAfterBurst checks that a fast start does not earn a long pause.
+// TestPauseIsBoundedAfterBurst checks that a fast start does not allow a long pause.
 func TestPauseIsBoundedAfterBurst(t *testing.T) {
 	conn, in := dialPaced(t, quick, reads)
 	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat("x", 500_000))

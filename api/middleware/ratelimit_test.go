@@ -17,8 +17,8 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// A limiter is compared with a bucket of tokens that fills up exactly, kept in
-// integer units of 1/PerMinute of a nanosecond-minute.
+// A limiter is compared with a token bucket that fills exactly, in integer units of
+// 1/PerMinute of a nanosecond-minute.
 func TestLimiterIsATokenBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		perMinute := rapid.SampledFrom([]int{1, 6, 60, 600, 6000}).Draw(t, "per minute")
@@ -65,13 +65,13 @@ func TestLimiterUnderManyCallersAtOnce(t *testing.T) {
 	require.EqualValues(t, 200, allowed.Load())
 }
 
-// Callers that come once and never again must not stay.
+// Callers that call once and never again must not occupy memory forever.
 func TestLimiterForgetsIdleCallers(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	limiter := middleware.NewLimiter(middleware.Rate{PerMinute: 60, Burst: 1}, func() time.Time { return at })
 	for i := range 200_000 {
 		limiter.Take(strconv.Itoa(i))
-		at = at.Add(time.Millisecond) // so about 1,000 callers are remembered at a time
+		at = at.Add(time.Millisecond) // so about 1,000 callers have entries at a time
 	}
 	require.Less(t, limiter.Entries(), 10_000)
 	require.False(t, limiter.Take("199999").Allowed, "a recent one is remembered")

@@ -31,7 +31,7 @@ func TestAPanicIsA500AndTheServerLives(t *testing.T) {
 	require.Contains(t, first["stack"], "recover_test.go")
 }
 
-// A reply that broke off must not parse as complete at the other end.
+// An incomplete reply must not look complete to the client.
 func TestAPanicAfterBytesCutsTheConnection(t *testing.T) {
 	var log sink
 	router := chi.NewMux()

@@ -43,8 +43,8 @@ func TestEveryCodeIsWellFormed(t *testing.T) {
 	require.Len(t, problem.EmptyStatuses, 2)
 }
 
-// TestEveryReasonIsInTheTable checks that each delta.Reason has one line in TableReasons,
-// with a code of refused tables.
+// TestEveryReasonIsInTheTable checks that each delta.Reason has one entry in
+// TableReasons, with a code of refused tables.
 func TestEveryReasonIsInTheTable(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "engine/delta/refusal.go"))
 	require.NoError(t, err)
@@ -63,7 +63,8 @@ func TestEveryReasonIsInTheTable(t *testing.T) {
 	require.ElementsMatch(t, declared, listed)
 }
 
-// A code that nothing sends yet says so, and one that is sent does not.
+// The description of a code that is never sent says so, and that of any other code does
+// not.
 func TestReservedCodesAreThoseThatNothingSends(t *testing.T) {
 	var sources strings.Builder
 	for _, top := range []string{"api", "auth", "catalog", "cmd", "engine", "sessions"} {
@@ -82,8 +83,8 @@ func TestReservedCodesAreThoseThatNothingSends(t *testing.T) {
 	}
 }
 
-// The documentation is the table; go test -tags duckdb_arrow ./api/problem
-// -update writes it.
+// The documentation is generated from the table by go test -tags duckdb_arrow
+// ./api/problem -update.
 func TestDocumentationListsEveryCode(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Errors\n\nEvery error has the same body: `code`, `message`, `request_id` and `details`, a list of `{field, message}`.\n" +

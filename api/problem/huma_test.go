@@ -121,7 +121,7 @@ func TestFrameworkErrorsWearOurBody(t *testing.T) {
 	}
 }
 
-// Limits are told as people write them.
+// Limits are written without exponents.
 func TestRulesOfTheFrameworkAreReadable(t *testing.T) {
 	handler := framework(t)
 	for _, c := range []struct{ query, message string }{
@@ -138,7 +138,7 @@ func TestRulesOfTheFrameworkAreReadable(t *testing.T) {
 	}
 }
 
-// A body that is cut at its limit while the framework reads it is a 413.
+// A body that exceeds its limit while the framework reads it is a 413.
 func TestBodyBeyondItsLimitInTheFramework(t *testing.T) {
 	handler := framework(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo/6ba7b810-9dad-11d1-80b4-00c04fd430c8", nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
-// TestRefusedStatementsNameTheRouteThatDoesIt checks that a statement which is not
-// served as SQL is refused with a route of the API that does the same.
+// TestRefusedStatementsNameTheRouteThatDoesIt checks that the refusal of a statement
+// which is not supported as SQL names a route of the API with the same effect.
 func TestRefusedStatementsNameTheRouteThatDoesIt(t *testing.T) {
 	parser := duckdb.NewParser()
 	t.Cleanup(func() { require.NoError(t, parser.Close()) })

@@ -151,8 +151,8 @@ func TestDetailsAreBounded(t *testing.T) {
 	require.Len(t, problem.From(many).Details, 100)
 }
 
-// Whatever stands in the places that can hold engine text, paths or secrets, a
-// client sees none of it.
+// Whatever the fields that can hold engine text, paths or secrets contain, a client sees
+// none of it.
 func TestNothingOfACauseGetsOut(t *testing.T) {
 	const secret = "SECRET-b-17 /srv/tables/part-0.parquet AKIA123"
 	inner := []error{errors.New(secret), fmt.Errorf("%s: %w", secret, io.ErrUnexpectedEOF)}

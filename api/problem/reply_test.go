@@ -67,7 +67,7 @@ func TestCauseIsKeptForTheLog(t *testing.T) {
 	require.Equal(t, cause, problem.Cause(r.Context()))
 	require.Equal(t, "req-1", problem.RequestID(r.Context()))
 
-	// Outside a request nothing is kept, and nothing breaks.
+	// Outside of a request no error is recorded, and nothing fails.
 	require.Empty(t, problem.RequestID(t.Context()))
 	require.Error(t, problem.Respond(t.Context(), cause, false))
 	require.NoError(t, problem.Cause(t.Context()))

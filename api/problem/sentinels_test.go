@@ -18,7 +18,7 @@ import (
 
 const root = "../.."
 
-// exempt are the sentinels that need no row, and why.
+// exempt maps the sentinels that need no row to the reasons.
 var exempt = map[string]string{
 	"api/ops/access.ErrRowsFiltered":      "is a catalog.DeniedError",
 	"api/ops/access.ErrTableIdentity":     "the same value as lake.ErrTableIdentity",
@@ -63,7 +63,7 @@ func TestEverySentinelHasARow(t *testing.T) {
 	}
 	for _, name := range declared {
 		if strings.HasPrefix(name, "api/ops/") {
-			continue // each names its code itself, which the next test checks
+			continue // these errors name their codes, which the next test checks
 		}
 		if exempt[name] == "" {
 			_, ok := rowsByName[name]
@@ -72,9 +72,9 @@ func TestEverySentinelHasARow(t *testing.T) {
 	}
 }
 
-// TestEveryCodeOfOperationsIsInTheTable: operations cannot be imported here, so their
-// errors name their code. Every code that they name, and every sentinel that they declare,
-// must lead into the table.
+// TestEveryCodeOfOperationsIsInTheTable checks use cases, which cannot be imported here,
+// so that their errors name their codes. Every code that they name, and every sentinel
+// that they declare, must be in the table.
 func TestEveryCodeOfOperationsIsInTheTable(t *testing.T) {
 	folders, err := filepath.Glob(filepath.Join(root, "api/ops/*"))
 	require.NoError(t, err)

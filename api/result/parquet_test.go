@@ -52,7 +52,7 @@ func TestParquetReadsBackEqual(t *testing.T) {
 	}
 }
 
-// one makes a result of one column from a function that fills it.
+// one returns a result of one column from a function that fills it.
 func one(typ arrow.DataType, sqlType string, fill func(array.Builder)) *rows {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: typ, Nullable: true}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
@@ -142,7 +142,7 @@ func TestParquetOfAnEnum(t *testing.T) {
 	require.Equal(t, `["a" (null) "b"]`, table.Column(0).Data().Chunk(0).String())
 }
 
-// poison overwrites what is given back, as the engine's memory is.
+// poison overwrites released memory, as the engine does.
 type poison struct{ memory.Allocator }
 
 func (p poison) Free(b []byte) {
@@ -151,8 +151,8 @@ func (p poison) Free(b []byte) {
 	}
 }
 
-// TestParquetHoldsNothingOfReleasedBatches: a batch's memory belongs to others as
-// soon as it is released, long before its row group is written.
+// TestParquetHoldsNothingOfReleasedBatches checks that no memory of a batch is read after
+// its release, which precedes the writing of its row group.
 func TestParquetHoldsNothingOfReleasedBatches(t *testing.T) {
 	fill := func(mem memory.Allocator) *rows {
 		schema := arrow.NewSchema([]arrow.Field{
@@ -181,7 +181,7 @@ func TestParquetHoldsNothingOfReleasedBatches(t *testing.T) {
 		}
 		return r
 	}
-	// The fixture's rows keep a reference of their own, which is given up here.
+	// The fixture's rows have a reference of their own, which is released here.
 	give := func(r *rows) *releasing { return &releasing{r} }
 	var want, got bytes.Buffer
 	_, err := result.Write(context.Background(), result.NewSink(&want, func() {}), give(fill(memory.NewGoAllocator())),
@@ -193,7 +193,7 @@ func TestParquetHoldsNothingOfReleasedBatches(t *testing.T) {
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 }
 
-// releasing hands over the only reference to each batch.
+// releasing transfers the only reference to each batch.
 type releasing struct{ *rows }
 
 func (r *releasing) Next(ctx context.Context) (arrow.RecordBatch, error) {
@@ -204,8 +204,8 @@ func (r *releasing) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return batch, err
 }
 
-// TestParquetToABrokenClientFails: the library forgets errors of a row group
-// that it closes on the way to the next.
+// TestParquetToABrokenClientFails checks errors that the library ignores: those of a row
+// group that it closes implicitly.
 func TestParquetToABrokenClientFails(t *testing.T) {
 	gone := errors.New("gone")
 	r := fourGroups()

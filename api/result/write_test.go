@@ -24,7 +24,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// rows is a result of fixed batches that ends in err (io.EOF for a good end).
+// rows is a result of fixed batches that ends in err (io.EOF for a complete result).
 type rows struct {
 	schema  *arrow.Schema
 	columns []engine.Column

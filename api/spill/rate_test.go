@@ -15,8 +15,8 @@ import (
 
 const kib = 1 << 10
 
-// slowConn is a connection to a client that takes pause for each write, on a clock
-// of its own. The first write waits for open.
+// slowConn is a connection to a client that takes pause for each write, with a clock of
+// its own. The first write waits for open.
 type slowConn struct {
 	open  chan struct{}
 	pause func(write int) time.Duration
@@ -58,8 +58,8 @@ func (c *slowConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendSlowly spills size bytes before the client takes the first, and returns the
-// time that the client took, the bytes that it got, and the error of Finish.
+// sendSlowly spills size bytes before the client reads the first, and returns the time
+// that the client took, the bytes that it got, and the error of Finish.
 func sendSlowly(t *testing.T, size int, opts spill.Options, pause func(write int) time.Duration) (time.Duration, int64, error) {
 	t.Helper()
 	begun := time.Unix(1_800_000_000, 0)
@@ -81,8 +81,8 @@ func sendSlowly(t *testing.T, size int, opts spill.Options, pause func(write int
 
 func always(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
 
-// TestATricklingClientIsGivenUp: a client that takes a piece every nine minutes is
-// as good as one that takes nothing.
+// TestATricklingClientIsGivenUp checks that a client which reads a piece every nine
+// minutes is treated like one that reads nothing.
 func TestATricklingClientIsGivenUp(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	took, taken, err := sendSlowly(t, 16*mib, spill.Options{Registerer: registry}, always(9*time.Minute))
@@ -92,8 +92,8 @@ func TestATricklingClientIsGivenUp(t *testing.T) {
 	require.Equal(t, map[string]float64{"full": 0, "stalled": 1, "disk": 0}, aborted(t, registry))
 }
 
-// TestTheLeastRate of a client is that of the options, but for ten minutes that it
-// may lag behind it, at any time.
+// TestTheLeastRate checks that a client must read at the rate of the options, with a lag
+// of at most ten minutes at any time.
 func TestTheLeastRate(t *testing.T) {
 	const size = 64 * mib
 	piece := 64 * kib * time.Second / (32 * kib) // at 32 KiB a second
@@ -124,14 +124,14 @@ func TestTheLeastRate(t *testing.T) {
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				require.Less(t, taken, int64(size))
 			}
-			// A file is never held longer than its bytes take at the least rate, and the
-			// lag; the first piece is not of the file, and has as long.
+			// A file never exists longer than its bytes take at the minimum rate, plus
+			// the lag. The first piece is not part of the file, and has the same time.
 			require.LessOrEqual(t, took, 20*time.Minute+time.Duration(taken)*time.Second/time.Duration(rate))
 		})
 	}
 }
 
-// pauses are long ones, one in n writes, of a client that is fast otherwise.
+// pauses returns long pauses, one in n writes, of a client that is otherwise fast.
 func pauses(long time.Duration, n int) func(int) time.Duration {
 	return func(write int) time.Duration {
 		if write%n == n/2 {
@@ -141,8 +141,8 @@ func pauses(long time.Duration, n int) func(int) time.Duration {
 	}
 }
 
-// TestAUserHasHalfOfTheRoom of the owner's organisation, whatever streams it opens,
-// and the other half is for others.
+// TestAUserHasHalfOfTheRoom checks that one user can use half of the organisation's
+// space, however many streams they open, and that the other half is available to others.
 func TestAUserHasHalfOfTheRoom(t *testing.T) {
 	p := newPair(t, spill.Options{ServerBytes: 64 * mib, OwnerBytes: 2 * mib})
 	_, err := p.out.Write(random(mib * 3 / 4))

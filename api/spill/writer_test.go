@@ -159,8 +159,8 @@ func TestBytesStayTheSame(t *testing.T) {
 	})
 }
 
-// TestReadingClientNeedsLittleRoom checks that a file that was read is removed, and
-// that the writer waits for a reading client if there is no room.
+// TestReadingClientNeedsLittleRoom checks that a file that was read is removed, and that
+// the writer waits for a reading client if there is no space.
 func TestReadingClientNeedsLittleRoom(t *testing.T) {
 	p := newPair(t, spill.Options{ServerBytes: 256 << 10, OwnerBytes: 256 << 10, Patience: 200 * time.Millisecond})
 	want := random(8 * mib)
@@ -205,8 +205,8 @@ func TestSlowClientDoesNotBlockWriter(t *testing.T) {
 	<-done
 }
 
-// TestRoomIsBounded by user and in all, and a client for whose response there is
-// none is not waited for.
+// TestRoomIsBounded checks the limits of one user and of all, and that the writer does
+// not wait for a client if there is no space for its response.
 func TestRoomIsBounded(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	p := newPair(t, spill.Options{ServerBytes: 3 * mib, OwnerBytes: 4 * mib, Registerer: registry})
@@ -294,8 +294,8 @@ func TestCancelStopsFile(t *testing.T) {
 }
 
 // TestRefusedWriteFailsFinish checks that a response whose context ends while it is
-// written counts as incomplete, even if the client has taken everything that was
-// written before.
+// written counts as incomplete, even if the client has read everything that was written
+// before.
 func TestRefusedWriteFailsFinish(t *testing.T) {
 	p := newPair(t, spill.Options{})
 	got := make(chan []byte)
@@ -334,7 +334,7 @@ func TestUnusedWriterLeavesConnectionUsable(t *testing.T) {
 	p := newPair(t, spill.Options{})
 	p.end(errRevoked)
 	require.NoError(t, p.out.Finish())
-	<-time.After(300 * time.Millisecond) // longer than what the end leaves
+	<-time.After(300 * time.Millisecond) // longer than grace
 	require.NoError(t, p.out.Close())
 	go func() { _, _ = p.server.Write([]byte("409")) }()
 	got := make([]byte, 3)

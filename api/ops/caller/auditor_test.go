@@ -15,7 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// auditStore validates like the real one and can be out of reach for a while.
+// auditStore validates like the real store, and can be unavailable for a while.
 type auditStore struct {
 	catalog.Audit
 	mu      sync.Mutex

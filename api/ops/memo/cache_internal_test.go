@@ -21,7 +21,7 @@ func TestCacheKeepsWhatWasUsedLast(t *testing.T) {
 	}
 	require.Equal(t, "value of 0", get("0"))
 	require.Equal(t, 3, made)
-	get("3") // drops 1, the oldest in use
+	get("3") // evicts 1, the least recently used
 	get("0")
 	get("2")
 	require.Equal(t, 4, made)

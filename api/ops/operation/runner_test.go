@@ -23,7 +23,7 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// replicas are runners on one catalog.
+// replicas is a set of runners with one catalog.
 type replicas struct {
 	*testing.T
 	system  context.Context
@@ -45,7 +45,7 @@ func newReplicas(t *testing.T) *replicas {
 	return r
 }
 
-// runner starts one; it is closed by the test's end at the latest.
+// runner starts a runner, which is closed when the test ends at the latest.
 func (r *replicas) runner(change func(*operation.Options)) (runner *operation.Runner, stop func(context.Context) error) {
 	r.Helper()
 	opts := operation.Options{
@@ -78,7 +78,7 @@ func (r *replicas) runner(change func(*operation.Options)) (runner *operation.Ru
 	return runner, stop
 }
 
-// caller is the owner of a new organisation.
+// caller returns the owner of a new organisation.
 func (r *replicas) caller(name string) (context.Context, caller.Identity) {
 	r.Helper()
 	user, err := r.store.CreateUser(r.system, catalog.NewUser{Email: name + "@example.com"})
@@ -107,7 +107,7 @@ func (r *replicas) await(o catalog.Operation, state catalog.OperationState) cata
 	return r.state(o)
 }
 
-// until is work that goes on until it is let go or cancelled.
+// until is work that runs until it is released or cancelled.
 func until(letGo <-chan struct{}) operation.Func {
 	return func(ctx context.Context, _ *operation.Task) (operation.Done, error) {
 		select {
@@ -178,7 +178,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 		return operation.Done{}, nil
 	})
 	require.NoError(t, err)
-	// Through another replica, which knows of it from the catalog only.
+	// Through another replica, which knows the operation from the catalog only.
 	cancelled, err := operation.Service{Store: r.store, Runner: there}.Cancel(ctx, waits.ID)
 	require.NoError(t, err)
 	require.True(t, cancelled.CancelRequested)
@@ -247,8 +247,8 @@ func TestAPanicEndsOneOperation(t *testing.T) {
 	require.Equal(t, int64(7), done.Progress.Done)
 }
 
-// TestAResultTooLargeForItsRecordFails at once: nobody would believe that its
-// replica was lost half a minute later.
+// TestAResultTooLargeForItsRecordFails checks that such an operation fails immediately,
+// and not as lost half a minute later.
 func TestAResultTooLargeForItsRecordFails(t *testing.T) {
 	r := newReplicas(t)
 	runner, _ := r.runner(nil)
@@ -293,8 +293,8 @@ func TestCloseWaitsAndThenGivesUp(t *testing.T) {
 	}
 }
 
-// TestASilentReplicaLosesItsOperations: one that does not beat is taken for dead;
-// when it comes back with a result, nobody is told that it succeeded after all.
+// TestASilentReplicaLosesItsOperations checks that a replica without heartbeats loses its
+// operations, and that a result which it has later does not change their outcome.
 func TestASilentReplicaLosesItsOperations(t *testing.T) {
 	r := newReplicas(t)
 	silent, _ := r.runner(func(o *operation.Options) { o.Beat, o.Poll = time.Hour, time.Hour })
@@ -317,7 +317,8 @@ func TestASilentReplicaLosesItsOperations(t *testing.T) {
 	require.Equal(t, catalog.OperationFailed, r.state(lost).State)
 }
 
-// TestANewReplicaEndsWhatIsSilent: also one that does not live long.
+// TestANewReplicaEndsWhatIsSilent checks that a new replica ends the operations of silent
+// replicas, even if it is short-lived itself.
 func TestANewReplicaEndsWhatIsSilent(t *testing.T) {
 	const silence = 3 * time.Second
 	r := newReplicas(t)
@@ -381,8 +382,7 @@ func TestWithin(t *testing.T) {
 			return 0, ctx.Err()
 		}
 	}
-	// A client that goes away before takes its work with it; one that got an
-	// operation does not.
+	// A client that disconnects before ends its work; one that got an operation does not.
 	leaving, leave := context.WithCancel(ctx)
 	time.AfterFunc(10*time.Millisecond, leave)
 	_, _, err = operation.RunWithin(leaving, o, catalog.OperationDiscover, time.Minute, work, result)

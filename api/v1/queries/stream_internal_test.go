@@ -31,8 +31,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// statement is a running statement with batches of numbers and a context that a test
-// can end.
+// statement is a running statement with batches of numbers and a context that a test can
+// cancel.
 type statement struct {
 	batches  int
 	ctx      context.Context
@@ -78,7 +78,7 @@ func streamed(t *testing.T, s *statement, format result.Format, store *spill.Sto
 	server.Config.ErrorLog = nil
 	server.Start()
 	t.Cleanup(server.Close)
-	// A small buffer of the client's keeps the file large.
+	// A small receive buffer of the client makes the file large.
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		failed := raw.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 64<<10) })
 		return errors.Join(failed, err)
@@ -99,7 +99,7 @@ func room(t *testing.T) *spill.Store {
 var errCancelled = &problem.Refusal{Code: "query_cancelled"}
 
 // TestStalledStatementIsFinished checks that a statement is finished once its rows are
-// made, and closed when its client has read them.
+// produced, and closed when its client has read them.
 func TestStalledStatementIsFinished(t *testing.T) {
 	s, store := &statement{batches: 1000, ctx: t.Context()}, room(t)
 	in, ended := streamed(t, s, result.NDJSON, store)
@@ -120,8 +120,8 @@ func TestStalledStatementIsFinished(t *testing.T) {
 	require.Zero(t, files)
 }
 
-// TestRevokedRowsInFileAreNotSent checks that rows which may no longer be shown are
-// not sent, even if all of them were made in time.
+// TestRevokedRowsInFileAreNotSent checks that rows which may no longer be shown are not
+// sent, even if all of them were produced in time.
 func TestRevokedRowsInFileAreNotSent(t *testing.T) {
 	for _, format := range []result.Format{result.NDJSON, result.CSV, result.Arrow} {
 		ctx, revoke := context.WithCancelCause(context.Background())
@@ -193,7 +193,7 @@ func TestRevokedRunningStatement(t *testing.T) {
 	require.Equal(t, http.StatusConflict, resp.StatusCode)
 
 	ctx, revoke = context.WithCancelCause(context.Background())
-	in, _ = streamed(t, &statement{batches: 1 << 30, ctx: ctx}, result.NDJSON, spill.New(spill.Options{})) // no room: it is never stalled
+	in, _ = streamed(t, &statement{batches: 1 << 30, ctx: ctx}, result.NDJSON, spill.New(spill.Options{})) // no space: it is never stalled
 	resp, err = http.ReadResponse(in, nil)
 	require.NoError(t, err)
 	head := make([]byte, 4<<20)
@@ -209,7 +209,7 @@ func TestRevokedRunningStatement(t *testing.T) {
 type lost struct {
 	*statement
 	next []error // of the calls of Next, then those of the statement
-	// again is why it does not start again; nil if it does.
+	// again is the error of the restart; nil if it succeeds.
 	again error
 }
 
@@ -224,8 +224,8 @@ func (l *lost) Next(ctx context.Context) (arrow.RecordBatch, error) {
 
 func (l *lost) Again() (bool, error) { return l.again == nil, l.again }
 
-// TestALostStatementAnswersWithItsSecondTry: with its rows, or with the reason why
-// it did not start.
+// TestALostStatementAnswersWithItsSecondTry checks that the reply holds the rows of the
+// second attempt, or the error with which it did not start.
 func TestALostStatementAnswersWithItsSecondTry(t *testing.T) {
 	answer := func(again error) *httptest.ResponseRecorder {
 		rows := &lost{statement: &statement{batches: 1, ctx: t.Context()}, next: []error{&problem.Refusal{Code: "unavailable"}}, again: again}
