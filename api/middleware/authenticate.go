@@ -83,14 +83,14 @@ func bearerOf(h http.Header) (string, error) {
 		return "", problem.ErrNoCredential
 	}
 	token = strings.Trim(token, " ")
-	if token == "" || len(token) > maxBearer || strings.ContainsFunc(token, outsideToken) {
+	if token == "" || len(token) > maxBearer || strings.ContainsFunc(token, invalidInToken) {
 		return "", auth.ErrMalformed
 	}
 	return token, nil
 }
 
-// outsideToken reports a character that RFC 6750's b64token does not have.
-func outsideToken(c rune) bool {
+// invalidInToken reports whether RFC 6750 excludes a character from b64token.
+func invalidInToken(c rune) bool {
 	switch {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
 		return false

@@ -12,7 +12,7 @@ import (
 func (l *Limiter) Entries() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.whole)
+	return len(l.full)
 }
 
 // Entries returns how many counters are in use.

@@ -30,8 +30,8 @@ type Limiter struct {
 	now      func() time.Time
 
 	mu     sync.Mutex
-	whole  map[string]time.Time
-	purged int // entries after the last purge
+	full   map[string]time.Time // when the burst of a caller is available in full
+	purged int                  // entries after the last purge
 }
 
 // NewLimiter returns a limiter. Both numbers of the rate must be positive. If now is nil,
@@ -43,7 +43,7 @@ func NewLimiter(rate Rate, now func() time.Time) *Limiter {
 	interval := time.Minute / time.Duration(max(rate.PerMinute, 1))
 	return &Limiter{
 		rate: rate, interval: interval, window: interval * time.Duration(max(rate.Burst, 1)),
-		now: now, whole: make(map[string]time.Time),
+		now: now, full: make(map[string]time.Time),
 	}
 }
 
@@ -63,26 +63,26 @@ func (l *Limiter) Take(caller string) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	used := max(0, l.whole[caller].Sub(now)) // the used part of the window
+	used := max(0, l.full[caller].Sub(now)) // the used part of the window
 	if used+l.interval > l.window {
 		return Decision{Reset: used, RetryAfter: used + l.interval - l.window}
 	}
 	used += l.interval
 	l.purge(now)
-	l.whole[caller] = now.Add(used)
+	l.full[caller] = now.Add(used)
 	return Decision{Allowed: true, Remaining: int((l.window - used) / l.interval), Reset: used}
 }
 
 // purge drops callers whose burst is available in full, once the entries have doubled.
 func (l *Limiter) purge(now time.Time) {
 	const slack = 1024
-	if len(l.whole) < 2*l.purged+slack {
+	if len(l.full) < 2*l.purged+slack {
 		return
 	}
-	for caller, whole := range l.whole {
-		if !whole.After(now) {
-			delete(l.whole, caller)
+	for caller, full := range l.full {
+		if !full.After(now) {
+			delete(l.full, caller)
 		}
 	}
-	l.purged = len(l.whole)
+	l.purged = len(l.full)
 }

@@ -58,8 +58,8 @@ func (p Pace) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// demand returns the error message about the rate of a body.
-func (p Pace) demand(stream bool) string {
+// message returns the error message about the rate of a body.
+func (p Pace) message(stream bool) string {
 	text := fmt.Sprintf("must arrive at %d bytes a second or faster, with pauses of %v at most", p.Rate, p.Pause)
 	if !stream {
 		text += fmt.Sprintf(", and within %v", p.Whole)
@@ -196,7 +196,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		b.writer.endBody(true)
 		err = problem.Respond(b.request.Context(), &problem.Refusal{
 			Code: "body_too_slow", Cause: errSlowBody,
-			Details: []problem.Detail{{Field: "body", Message: pace.demand(b.stream)}},
+			Details: []problem.Detail{{Field: "body", Message: pace.message(b.stream)}},
 		}, false)
 	}
 	b.err = err

@@ -57,7 +57,7 @@ type parquetEncoder struct {
 
 func (e *parquetEncoder) begin(sink *Sink) error {
 	for i, f := range e.schema.Fields() {
-		if !parquetHolds(f.Type) || sqltype.Contains(e.columns[i].Type, lossy) {
+		if !parquetSupports(f.Type) || sqltype.Contains(e.columns[i].Type, lossy) {
 			return &ColumnError{Format: Parquet, Column: e.columns[i]}
 		}
 	}
@@ -93,7 +93,7 @@ func (e *parquetEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64)
 		return 0, nil
 	}
 	for _, column := range rec.Columns() {
-		if err := inPrecision(column); err != nil {
+		if err := checkPrecision(column); err != nil {
 			return 0, err
 		}
 	}
@@ -155,20 +155,20 @@ func (g *gate) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// parquetHolds reports whether Parquet can represent every value of a type.
-func parquetHolds(t arrow.DataType) bool {
+// parquetSupports reports whether Parquet can represent every value of a type.
+func parquetSupports(t arrow.DataType) bool {
 	switch t := t.(type) {
 	case *arrow.StructType:
 		for _, f := range t.Fields() {
-			if !parquetHolds(f.Type) {
+			if !parquetSupports(f.Type) {
 				return false
 			}
 		}
 		return t.NumFields() > 0
 	case arrow.ListLikeType: // includes maps
-		return parquetHolds(t.Elem())
+		return parquetSupports(t.Elem())
 	case *arrow.DictionaryType:
-		return parquetHolds(t.ValueType)
+		return parquetSupports(t.ValueType)
 	}
 	switch t.ID() {
 	case arrow.NULL, arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
@@ -185,9 +185,9 @@ func lossy(t sqltype.Type) bool {
 	return t == sqltype.UHugeInt || t == sqltype.Bit || t == sqltype.BigNum || t == sqltype.TimeTZ
 }
 
-// inPrecision returns an error if a HUGEINT has 39 digits: decimals of Parquet have at
+// checkPrecision returns an error if a HUGEINT has 39 digits: decimals of Parquet have at
 // most 38.
-func inPrecision(column arrow.Array) error {
+func checkPrecision(column arrow.Array) error {
 	switch c := column.(type) {
 	case *array.Decimal128:
 		t := c.DataType().(*arrow.Decimal128Type)
@@ -198,12 +198,12 @@ func inPrecision(column arrow.Array) error {
 		}
 	case *array.Struct:
 		for i := range c.NumField() {
-			if err := inPrecision(c.Field(i)); err != nil {
+			if err := checkPrecision(c.Field(i)); err != nil {
 				return err
 			}
 		}
 	case array.ListLike: // includes maps
-		return inPrecision(c.ListValues())
+		return checkPrecision(c.ListValues())
 	}
 	return nil
 }

@@ -2,9 +2,9 @@ package result
 
 import "io"
 
-// holdBack is how many bytes are buffered before the status line is sent: an error that
+// maxHeld is how many bytes are buffered before the status line is sent: an error that
 // occurs before can still determine the status.
-const holdBack = 1 << 20
+const maxHeld = 1 << 20
 
 // Sink buffers the first bytes of a response. It is not safe for concurrent use.
 type Sink struct {
@@ -26,7 +26,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 		return s.dst.Write(p)
 	}
 	s.held = append(s.held, p...)
-	if len(s.held) >= holdBack {
+	if len(s.held) >= maxHeld {
 		return len(p), s.commit()
 	}
 	return len(p), nil

@@ -34,9 +34,9 @@ func (w *Writer) run() {
 	}
 }
 
-// proceed sets the deadline of the next bytes. After the context has ended, they have
+// setDeadline sets the deadline of the next bytes. After the context has ended, they have
 // grace from the time at which that was noticed.
-func (w *Writer) proceed(limit time.Duration) {
+func (w *Writer) setDeadline(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -52,7 +52,7 @@ func (w *Writer) proceed(limit time.Duration) {
 // send writes a piece, which the client has to read within limit.
 func (w *Writer) send(p []byte, limit time.Duration) error {
 	begun := w.store.opts.Now()
-	w.proceed(limit)
+	w.setDeadline(limit)
 	n, err := w.conn.Write(p)
 	if n > 0 {
 		w.begun, w.last = true, p[n-1]
@@ -87,7 +87,7 @@ func (w *Writer) sendFromFile(p []byte, at int64) error {
 // sendFile sends the rest of the file.
 func (w *Writer) sendFile() error {
 	for {
-		if w.emptied() {
+		if w.sentAll() {
 			return nil
 		}
 		if w.ctx.Err() != nil {
@@ -125,14 +125,14 @@ func (w *Writer) peek() (piece []byte, at int64, err error) {
 // Break ends a response of text lines whose context has ended. It completes the begun
 // line and writes one more line, within 200 ms.
 func (w *Writer) Break(line []byte) error {
-	w.proceed(grace)
+	w.setDeadline(grace)
 	w.join()
 	if w.broken {
 		return w.cause
 	}
 	// The connection may have waited for the engine to stop.
 	_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(grace))
-	for w.last != '\n' && !w.emptied() {
+	for w.last != '\n' && !w.sentAll() {
 		p, _, err := w.peek()
 		if err != nil {
 			return err

@@ -110,7 +110,7 @@ func (s *Store) reserve(owner Owner, n int64) bool {
 	return true
 }
 
-func (s *Store) giveBack(owner Owner, n int64) {
+func (s *Store) release(owner Owner, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= n

@@ -93,7 +93,7 @@ func (s *Store) writer(ctx context.Context, owner Owner, conn Conn, patience tim
 		store: s, owner: owner, conn: conn, ctx: ctx, patience: patience,
 		pieces: make(chan []byte), grown: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
-	w.unwatch = context.AfterFunc(ctx, func() { w.proceed(0) })
+	w.unwatch = context.AfterFunc(ctx, func() { w.setDeadline(0) })
 	go w.run()
 	return w
 }
@@ -123,7 +123,7 @@ func (w *Writer) put(piece []byte) error {
 		return w.cause
 	default:
 	}
-	if w.spilling && w.emptied() {
+	if w.spilling && w.sentAll() {
 		if err := w.restart(); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (w *Writer) offer(piece []byte) (bool, error) {
 			return false, w.cause
 		case <-timer.C:
 		}
-		if w.tooFew(w.passed) {
+		if w.tooSlow(w.passed) {
 			return false, nil
 		}
 		begun, w.waited, w.passed = time.Now(), 0, 0
@@ -178,7 +178,7 @@ func (w *Writer) spill(piece []byte) error {
 	for !w.store.reserve(w.owner, int64(len(piece))) {
 		select {
 		case <-w.moved:
-			if w.emptied() {
+			if w.sentAll() {
 				return w.put(piece)
 			}
 		case <-w.stopped:
@@ -187,7 +187,7 @@ func (w *Writer) spill(piece []byte) error {
 			return context.Cause(w.ctx)
 		case <-timer.C:
 			now := w.position()
-			if w.tooFew(now - before) {
+			if w.tooSlow(now - before) {
 				return w.abort(reasonFull, errFull)
 			}
 			before = now
@@ -195,7 +195,7 @@ func (w *Writer) spill(piece []byte) error {
 		}
 	}
 	if err := w.append(piece); err != nil {
-		w.store.giveBack(w.owner, int64(len(piece)))
+		w.store.release(w.owner, int64(len(piece)))
 		return w.abort(reasonDisk, err)
 	}
 	select {
@@ -228,9 +228,9 @@ func (w *Writer) append(piece []byte) error {
 	return nil
 }
 
-// tooFew reports whether n bytes within the store's patience are too few to wait for
+// tooSlow reports whether n bytes within the store's patience are too few to wait for
 // the client.
-func (w *Writer) tooFew(n int64) bool { return float64(n) < leastRate*w.patience.Seconds() }
+func (w *Writer) tooSlow(n int64) bool { return float64(n) < leastRate*w.patience.Seconds() }
 
 // position returns how many bytes of the file the connection has accepted.
 func (w *Writer) position() int64 {
@@ -239,8 +239,8 @@ func (w *Writer) position() int64 {
 	return w.sent
 }
 
-// emptied reports whether the connection has accepted the whole file.
-func (w *Writer) emptied() bool {
+// sentAll reports whether the connection has accepted the whole file.
+func (w *Writer) sentAll() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sent == w.size
@@ -264,7 +264,7 @@ func (w *Writer) restart() error {
 // discard returns the file's space to the store. The caller holds mu.
 func (w *Writer) discard() {
 	if w.size > 0 {
-		w.store.giveBack(w.owner, w.size)
+		w.store.release(w.owner, w.size)
 		w.store.count(-1)
 	}
 	w.size, w.sent = 0, 0

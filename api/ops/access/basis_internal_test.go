@@ -228,7 +228,7 @@ func (v *revoking) rounds(a caller.Identity) {
 	v.Helper()
 	for range 3 {
 		ctx, w := v.r.Begin(v.Context(), a)
-		w.JudgeBy(func(context.Context, *memo.EpochView) error { return revocation.ErrRevoked })
+		w.SetCheck(func(context.Context, *memo.EpochView) error { return revocation.ErrRevoked })
 		_ = v.ends(ctx)
 		w.Done()
 	}
@@ -297,7 +297,7 @@ func TestWorkEndsWhenItsBasisChanges(t *testing.T) {
 			v.run()
 			ctx, w := v.r.Begin(t.Context(), a)
 			defer w.Done()
-			w.JudgeBy(v.access.CheckBasis(a, v.using(a, 0)))
+			w.SetCheck(v.access.CheckBasis(a, v.using(a, 0)))
 			v.judged()
 			require.NoError(t, ctx.Err())
 			c.change(v, a, p)
@@ -325,7 +325,7 @@ func TestChangeOfListedTableEndsWork(t *testing.T) {
 		b.lists, b.tables = true, nil
 		ctx, w := v.r.Begin(t.Context(), a)
 		t.Cleanup(w.Done)
-		w.JudgeBy(v.access.CheckBasis(a, b))
+		w.SetCheck(v.access.CheckBasis(a, b))
 		return ctx
 	}
 	ctx := begin()
@@ -376,7 +376,7 @@ func TestChangeDuringPlanningIsNotMissed(t *testing.T) {
 				<-time.After(rand.N(time.Millisecond))
 				b := v.using(a, 0)
 				<-time.After(rand.N(time.Millisecond))
-				w.JudgeBy(v.access.CheckBasis(a, b))
+				w.SetCheck(v.access.CheckBasis(a, b))
 				mu.Lock()
 				pieces = append(pieces, piece{ctx, b, a})
 				mu.Unlock()
@@ -407,7 +407,7 @@ func TestNewBasisIsJudgedAgain(t *testing.T) {
 	defer w.Done()
 	var once sync.Once
 	swap := func() {
-		once.Do(func() { w.JudgeBy(func(context.Context, *memo.EpochView) error { return revocation.ErrRevoked }) })
+		once.Do(func() { w.SetCheck(func(context.Context, *memo.EpochView) error { return revocation.ErrRevoked }) })
 	}
 	v.store.before.Store(&swap) // in the middle of the first judgement
 	v.run()
@@ -486,7 +486,7 @@ func TestWorkEndsWhenAScopeIsLost(t *testing.T) {
 	begin := func(s auth.Scope) context.Context {
 		ctx, w := v.r.Begin(t.Context(), a)
 		t.Cleanup(w.Done)
-		w.JudgeBy(v.access.CheckBasis(a, v.using(a, 0)).And(v.access.CheckScopes(a, v.config.ID, []auth.Scope{s})))
+		w.SetCheck(v.access.CheckBasis(a, v.using(a, 0)).And(v.access.CheckScopes(a, v.config.ID, []auth.Scope{s})))
 		return ctx
 	}
 	allowed, denied := begin(auth.ScopeRowsInsert), begin(auth.ScopeTablesModify)
@@ -504,7 +504,7 @@ func TestJudgingSharesReads(t *testing.T) {
 	for range 500 {
 		_, w := v.r.Begin(t.Context(), a)
 		t.Cleanup(w.Done)
-		w.JudgeBy(v.access.CheckBasis(a, v.using(a, 0)))
+		w.SetCheck(v.access.CheckBasis(a, v.using(a, 0)))
 	}
 	v.judged()
 	for range 3 {
@@ -521,7 +521,7 @@ func TestJudgingSharesReads(t *testing.T) {
 func TestNilRevocationsEndNothing(t *testing.T) {
 	var r *revocation.Watcher
 	ctx, w := r.Begin(t.Context(), caller.Identity{})
-	w.JudgeBy(nil)
+	w.SetCheck(nil)
 	require.NoError(t, w.Hold(ctx))
 	w.Release()
 	w.Done()
@@ -536,7 +536,7 @@ func BenchmarkWatched(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			_, w := r.Begin(b.Context(), caller.Identity{})
-			w.JudgeBy(Tables{}.CheckBasis(caller.Identity{}, rests))
+			w.SetCheck(Tables{}.CheckBasis(caller.Identity{}, rests))
 			w.Done()
 		}
 	})

@@ -126,11 +126,11 @@ func (o APIKeys) List(ctx context.Context, all bool, page catalog.Page) (catalog
 // Get returns a key of the caller or, for holders of users:write, any key of the
 // organisation. Other keys are reported as missing.
 func (o APIKeys) Get(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
-	_, rec, err := o.own(ctx, id)
+	_, rec, err := o.find(ctx, id)
 	return rec, err
 }
 
-func (o APIKeys) own(ctx context.Context, id catalog.KeyID) (caller.Identity, catalog.APIKey, error) {
+func (o APIKeys) find(ctx context.Context, id catalog.KeyID) (caller.Identity, catalog.APIKey, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return a, catalog.APIKey{}, err
@@ -148,7 +148,7 @@ func (o APIKeys) own(ctx context.Context, id catalog.KeyID) (caller.Identity, ca
 // Revoke revokes a key immediately, and within a second on all replicas. It is
 // idempotent.
 func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
-	a, rec, err := o.own(ctx, id)
+	a, rec, err := o.find(ctx, id)
 	if err != nil {
 		return catalog.APIKey{}, err
 	}
@@ -164,7 +164,7 @@ func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, 
 // caller cannot rotate a key with more scopes or workspaces than its own, because it
 // learns the successor.
 func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Duration) (apikey.Key, catalog.APIKey, error) {
-	a, rec, err := o.own(ctx, id)
+	a, rec, err := o.find(ctx, id)
 	if err != nil {
 		return apikey.Key{}, catalog.APIKey{}, err
 	}

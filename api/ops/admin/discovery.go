@@ -75,13 +75,13 @@ func (o Discovery) discover(
 		if slices.Contains(found.Tables, path) {
 			continue
 		}
-		there, err := storage.IsTable(ctx, bucket, path)
+		exists, err := storage.IsTable(ctx, bucket, path)
 		if err != nil {
 			// An unknown state does not mean that the table has vanished.
 			sync.Complete = false
 			out.Problems = append(out.Problems, DiscoveryProblem{Path: path, Err: err})
 		}
-		if there {
+		if exists {
 			sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id, Governed: governed})
 		}
 	}

@@ -26,8 +26,8 @@ import (
 // no credential: 422.
 var ErrNoStoredSecret = fault.New("oauth_config_has_no_secret", "storage configuration holds no secret")
 
-// trialTime bounds the test of a configuration, which is shorter than a request may take.
-const trialTime = 30 * time.Second
+// probeTimeout bounds the test of a configuration, which is shorter than a request may take.
+const probeTimeout = 30 * time.Second
 
 // S3Settings are the settings of a configuration of kind s3 that are stored in clear.
 type S3Settings struct {
@@ -108,11 +108,11 @@ func (o StorageConfigs) createS3(
 		at = "prefix"
 	}
 	return o.create(ctx, a, n, at, func() error {
-		report, err := o.tryS3(ctx, settings, credential)
+		report, err := o.probeS3(ctx, settings, credential)
 		if err != nil {
 			return err
 		}
-		return verdict(report)
+		return probeError(report)
 	})
 }
 
@@ -163,20 +163,20 @@ func s3Location(s S3Settings) (catalog.Location, error) {
 	return catalog.NewLocation("s3", store, s.Bucket, s.Prefix), nil
 }
 
-// tryS3 tests a credential with real objects.
-func (o StorageConfigs) tryS3(ctx context.Context, settings S3Settings, credential S3Credential) (ProbeReport, error) {
+// probeS3 tests a credential with real objects.
+func (o StorageConfigs) probeS3(ctx context.Context, settings S3Settings, credential S3Credential) (ProbeReport, error) {
 	bucket, closer, err := o.Remote.OpenS3(settings, credential)
 	if err != nil {
 		return ProbeReport{}, err
 	}
 	defer closer.Close()
-	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	return storage.Probe(ctx, bucket), nil
 }
 
-// verdict returns the error for a test that failed, or nil.
-func verdict(report ProbeReport) error {
+// probeError returns the error for a test that failed, or nil.
+func probeError(report ProbeReport) error {
 	err := report.Err()
 	switch {
 	case err == nil:
@@ -244,11 +244,11 @@ func (o StorageConfigs) RotateS3(ctx context.Context, id catalog.ConfigID, in S3
 	if err := o.Remote.CheckS3(ctx, settings, in.Credential); err != nil {
 		return config, ProbeReport{}, err
 	}
-	report, err := o.tryS3(ctx, settings, in.Credential)
+	report, err := o.probeS3(ctx, settings, in.Credential)
 	if err != nil || in.DryRun {
 		return config, report, err
 	}
-	if err := verdict(report); err != nil {
+	if err := probeError(report); err != nil {
 		return config, report, err
 	}
 	secret := catalog.StorageSecret{AuthMode: in.Credential.mode()}

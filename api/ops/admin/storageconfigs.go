@@ -77,14 +77,14 @@ func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalo
 }
 
 func (o StorageConfigs) createLocal(
-	ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, asked string,
+	ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, path string,
 ) (none catalog.StorageConfig, err error) {
-	root, err := o.localRoot(ctx, a, asked)
+	root, err := o.localRoot(ctx, a, path)
 	if err != nil {
 		return none, err
 	}
 	n.Location = catalog.NewLocation("file", root)
-	if n.Settings, err = json.Marshal(localSettings{Root: asked}); err != nil {
+	if n.Settings, err = json.Marshal(localSettings{Root: path}); err != nil {
 		return none, err
 	}
 	return o.create(ctx, a, n, "root", func() error {
@@ -289,7 +289,7 @@ func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (Prob
 	if err != nil {
 		return ProbeReport{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	return storage.Probe(ctx, bucket), nil
 }

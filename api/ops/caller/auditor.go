@@ -55,13 +55,13 @@ func (a *Auditor) Record(entry catalog.AuditEntry) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if a.closed {
-		a.unstored(entry, errors.New("audit log closed"))
+		a.logUnstored(entry, errors.New("audit log closed"))
 		return
 	}
 	select {
 	case a.entries <- entry:
 	case <-a.closing:
-		a.unstored(entry, errors.New("audit log closing"))
+		a.logUnstored(entry, errors.New("audit log closing"))
 	}
 }
 
@@ -112,14 +112,14 @@ func (a *Auditor) run(ctx context.Context) {
 		select {
 		case e, open := <-entries:
 			if !open {
-				a.oneByOne(ctx, a.flush(ctx, batch))
+				a.appendEach(ctx, a.flush(ctx, batch))
 				return
 			}
 			if batch = append(batch, e); len(batch) == auditBatch {
 				batch = a.flush(ctx, batch)
 			}
 		case <-closing:
-			a.oneByOne(ctx, batch)
+			a.appendEach(ctx, batch)
 			batch = batch[:0]
 		case <-tick.C:
 			batch = a.flush(ctx, batch)
@@ -138,23 +138,23 @@ func (a *Auditor) flush(ctx context.Context, batch []catalog.AuditEntry) []catal
 	case err == nil:
 		return batch[:0]
 	case errors.Is(err, catalog.ErrInvalid):
-		a.oneByOne(ctx, batch)
+		a.appendEach(ctx, batch)
 		return batch[:0]
 	}
 	a.log.Warn("audit entries wait for the catalog", "entries", len(batch), "error", err)
 	return batch
 }
 
-// oneByOne stores entries one by one, and writes those that fail to the log.
-func (a *Auditor) oneByOne(ctx context.Context, batch []catalog.AuditEntry) {
+// appendEach stores entries one by one, and writes those that fail to the log.
+func (a *Auditor) appendEach(ctx context.Context, batch []catalog.AuditEntry) {
 	for _, e := range batch {
 		if err := a.store.AppendAudit(ctx, e); err != nil {
-			a.unstored(e, err)
+			a.logUnstored(e, err)
 		}
 	}
 }
 
-func (a *Auditor) unstored(e catalog.AuditEntry, err error) {
+func (a *Auditor) logUnstored(e catalog.AuditEntry, err error) {
 	a.log.Error("audit entry not stored", "action", e.Action, "resource", e.Resource,
 		"outcome", e.Outcome, "user", e.User, "request_id", e.RequestID, "at", e.At, "error", err)
 }

@@ -64,12 +64,12 @@ type Options struct {
 // the order of their arrival; turns holds each organisation of waiting once, the next one
 // first.
 type Runner struct {
-	store  catalog.Store
-	system context.Context
-	opts   Options
-	stop   context.CancelFunc
-	tend   sync.WaitGroup // the goroutine of tendTasks
-	work   sync.WaitGroup // the tasks
+	store    catalog.Store
+	system   context.Context
+	opts     Options
+	stop     context.CancelFunc
+	periodic sync.WaitGroup // the goroutine of runPeriodic
+	work     sync.WaitGroup // the tasks
 
 	mu sync.Mutex
 	// closed reports that new tasks are refused, abandoned that all tasks were ended.
@@ -128,12 +128,12 @@ func NewRunner(system context.Context, store catalog.Store, opts Options) *Runne
 	opts.Poll = cmp.Or(opts.Poll, 200*time.Millisecond)
 	opts.Beat = cmp.Or(opts.Beat, 5*time.Second)
 	opts.Lost = cmp.Or(opts.Lost, 30*time.Second)
-	tending, stop := context.WithCancel(system)
+	periodic, stop := context.WithCancel(system)
 	r := &Runner{
 		store: store, system: system, opts: opts, stop: stop,
 		tasks: map[catalog.OperationID]*Task{}, waiting: map[catalog.OrgID][]*Task{},
 	}
-	r.tend.Go(func() { r.tendTasks(tending) })
+	r.periodic.Go(func() { r.runPeriodic(periodic) })
 	return r
 }
 
@@ -348,7 +348,7 @@ func (r *Runner) Close(ctx context.Context) error {
 		<-ended
 	}
 	r.stop()
-	r.tend.Wait()
+	r.periodic.Wait()
 	return err
 }
 

@@ -110,7 +110,7 @@ func (o *Service) CheckCondition(ctx context.Context, a caller.Identity, c Condi
 		key: roots.SessionKey(a), from: c.From, options: o.guardOptions(a, c.Schema), names: namesOf,
 		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
 			relations, err := o.read(ctx, a, v, statement.Tables(), c.Schema, c.MaxStaleness, run)
-			run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
+			run.work.SetCheck(o.Tables.CheckBasis(a, run.basis))
 			return relations, err
 		},
 	})

@@ -21,7 +21,7 @@ func (o *Service) CountRows(ctx context.Context, t access.Table) (int64, error) 
 	run := &Rows{ID: "simulation", audit: o.Audit, actor: a, sql: sql, started: time.Now(), basis: access.BasisOf(t)}
 	ctx = o.watch(ctx, a, run)
 	defer run.work.Done()
-	run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
+	run.work.SetCheck(o.Tables.CheckBasis(a, run.basis))
 	n, err := o.count(ctx, a, t.RowsRelation(), run)
 	if err != nil {
 		return 0, revocation.EndedBy(ctx, err)

@@ -154,7 +154,7 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 	if err != nil {
 		return err
 	}
-	run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
+	run.work.SetCheck(o.Tables.CheckBasis(a, run.basis))
 	for i := range relations {
 		relations[i].NoPushdown = relations[i].NoPushdown || roots.NoPushdown
 	}

@@ -20,7 +20,7 @@ func (o *Service) showTables(
 	if run.basis, err = o.Tables.ListBasis(ctx, a, m); err != nil {
 		return err
 	}
-	run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
+	run.work.SetCheck(o.Tables.CheckBasis(a, run.basis))
 	inCatalog, from := statement.ShowSchema()
 	if inCatalog != "" && catalog.FoldName(inCatalog) != catalog.CatalogName {
 		return &fault.StatementError{Code: "table_not_found", Message: "there is no catalog " + quoted(inCatalog)}

@@ -265,7 +265,7 @@ func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows
 		return nil, err
 	}
 	ctx, work := o.Queries.Revocations.Begin(ctx, a)
-	work.JudgeBy(o.check(a, remembered))
+	work.SetCheck(o.check(a, remembered))
 	rows, err := o.open(ctx, a, operation, remembered)
 	if err != nil {
 		work.Done()

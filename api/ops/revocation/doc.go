@@ -4,8 +4,8 @@
 // defines by a [Check].
 //
 // Invariants:
-//   - Work is judged by a state of the catalog that is newer than its registration and
-//     than its last call of Work.JudgeBy, so changes during planning are not missed.
+//   - Work is checked against a state of the catalog that is newer than its registration and
+//     than its last call of Work.SetCheck, so changes during planning are not missed.
 //   - Work that cannot be checked for too long ends.
 //   - Work is not ended between Work.Hold and Work.Release, so a commit is never
 //     interrupted.

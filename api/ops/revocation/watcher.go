@@ -28,14 +28,14 @@ var (
 
 // Defaults and limits of [Watcher].
 const (
-	// revocationTick is the interval at which new work is checked and expired keys are
+	// defaultTick is the interval at which new work is checked and expired keys are
 	// found.
-	revocationTick = 200 * time.Millisecond
-	// revocationSilence is how long work continues that cannot be checked.
-	revocationSilence = 10 * time.Second
-	// judgingTime bounds one round of checks. judges is the number of concurrent checks.
-	judgingTime = 2 * time.Second
-	judges      = 4
+	defaultTick = 200 * time.Millisecond
+	// defaultSilence is how long work continues that cannot be checked.
+	defaultSilence = 10 * time.Second
+	// roundTimeout bounds one round of checks. maxChecks is the number of concurrent checks.
+	roundTimeout = 2 * time.Second
+	maxChecks    = 4
 )
 
 // Options configures [Watcher]. The zero value uses the defaults.
@@ -53,12 +53,12 @@ type Options struct {
 // table is no longer visible, or other policies apply to it. It is safe for concurrent
 // use. A nil *Watcher ends nothing.
 //
-// Invariants: work is judged by a state of the catalog that is newer than its
-// registration and newer than its last call of Work.JudgeBy, so changes during
-// planning are not missed. Work is judged again after the epoch has risen. Work is not
+// Invariants: work is checked against a state of the catalog that is newer than its
+// registration and newer than its last call of Work.SetCheck, so changes during
+// planning are not missed. Work is checked again after the epoch has risen. Work is not
 // ended between Hold and Release.
 type Watcher struct {
-	store revocationStore
+	store rightsStore
 	opts  Options
 	// credentials caches states by the epoch at which they were read.
 	credentials *memo.Cache[credential]
@@ -70,8 +70,8 @@ type Watcher struct {
 	confirmedAt time.Time // the time of the last confirmation
 }
 
-// revocationStore holds the rights of callers.
-type revocationStore interface {
+// rightsStore holds the rights of callers.
+type rightsStore interface {
 	catalog.Epochs
 	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
 	APIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error)
@@ -80,10 +80,10 @@ type revocationStore interface {
 // maxCredentials bounds the cached states of credentials.
 const maxCredentials = 1024
 
-// New returns a Watcher that judges nothing before [Watcher.Run].
-func New(store revocationStore, opts Options) *Watcher {
-	opts.Tick = cmp.Or(opts.Tick, revocationTick)
-	opts.Silence = cmp.Or(opts.Silence, revocationSilence)
+// New returns a Watcher that checks nothing before [Watcher.Run].
+func New(store rightsStore, opts Options) *Watcher {
+	opts.Tick = cmp.Or(opts.Tick, defaultTick)
+	opts.Silence = cmp.Or(opts.Silence, defaultSilence)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -120,27 +120,27 @@ func (r *Watcher) Run(ctx context.Context) {
 		}
 		if due := r.due(time.Now()); len(due) > 0 {
 			if err := r.round(ctx, due); err != nil && ctx.Err() == nil {
-				r.opts.Logger.Warn("running work not judged", "error", err)
+				r.opts.Logger.Warn("running work not checked", "error", err)
 			}
 		}
 	}
 }
 
-// judgement is a piece of work to be checked.
-type judgement struct {
+// candidate is a piece of work to be checked.
+type candidate struct {
 	*Work
-	check Check
-	turn  uint64
+	check      Check
+	generation uint64
 }
 
 // due returns the work that has to be checked. It ends work whose credential has expired,
 // and work that could not be checked for too long.
-func (r *Watcher) due(now time.Time) []judgement {
+func (r *Watcher) due(now time.Time) []candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var due []judgement
+	var due []candidate
 	for w := range r.running {
-		current := w.judged != 0 && w.judged >= r.epoch
+		current := w.checked != 0 && w.checked >= r.epoch
 		if current && r.confirmedAt.After(w.valid) {
 			w.valid = r.confirmedAt
 		}
@@ -150,14 +150,14 @@ func (r *Watcher) due(now time.Time) []judgement {
 		case now.Sub(w.valid) > r.opts.Silence:
 			w.end(ErrStale)
 		case !current && !w.held:
-			due = append(due, judgement{w, w.check, w.turn})
+			due = append(due, candidate{w, w.check, w.generation})
 		}
 	}
 	return due
 }
 
-func (r *Watcher) round(ctx context.Context, due []judgement) error {
-	ctx, cancel := context.WithTimeout(ctx, judgingTime)
+func (r *Watcher) round(ctx context.Context, due []candidate) error {
+	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
 	begun := time.Now()
 	first, err := memo.NewEpochView(ctx, r.store)
@@ -165,22 +165,22 @@ func (r *Watcher) round(ctx context.Context, due []judgement) error {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(judges)
+	group.SetLimit(maxChecks)
 	for _, j := range due {
 		group.Go(func() error {
 			view := first.Clone()
-			expires, err := r.judge(ctx, view, j)
+			expires, err := r.checkWork(ctx, view, j)
 			if err != nil && !errors.Is(err, ErrRevoked) {
 				return err
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			switch {
-			case j.turn != j.Work.turn: // its check was replaced
+			case j.generation != j.Work.generation: // its check was replaced
 			case err != nil:
 				j.end(ErrQueryCancelled)
 			default:
-				j.judged, j.valid, j.expires = view.Epoch(), begun, expires
+				j.checked, j.valid, j.expires = view.Epoch(), begun, expires
 			}
 			return nil
 		})
@@ -188,9 +188,9 @@ func (r *Watcher) round(ctx context.Context, due []judgement) error {
 	return group.Wait()
 }
 
-// judge returns ErrRevoked for work that must not continue. For other work it returns
+// checkWork returns ErrRevoked for work that must not continue. For other work it returns
 // when the credential expires, or zero. Other errors mean that the result is unknown.
-func (r *Watcher) judge(ctx context.Context, view *memo.EpochView, j judgement) (expires time.Time, err error) {
+func (r *Watcher) checkWork(ctx context.Context, view *memo.EpochView, j candidate) (expires time.Time, err error) {
 	held, err := r.credential(ctx, view, j.actor)
 	if err != nil {
 		return time.Time{}, err
@@ -232,10 +232,10 @@ type Work struct {
 	// check checks what the work needs in addition to the credential; nil means
 	// nothing.
 	check Check
-	// turn is the number of the current check.
-	turn uint64
-	// judged is the epoch at which the work was last found valid, or 0.
-	judged uint64
+	// generation is the number of the current check.
+	generation uint64
+	// checked is the epoch at which the work was last found valid, or 0.
+	checked uint64
 	// valid is the last time at which the work was known to be valid.
 	valid time.Time
 	// expires is the end of the credential, or zero.
@@ -267,15 +267,15 @@ func (r *Watcher) Register(a caller.Identity, cancel context.CancelCauseFunc) *W
 	return w
 }
 
-// JudgeBy sets the check of the work, which replaces an earlier one.
-func (w *Work) JudgeBy(c Check) {
+// SetCheck sets the check of the work, which replaces an earlier one.
+func (w *Work) SetCheck(c Check) {
 	if w == nil {
 		return
 	}
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
-	w.check, w.judged = c, 0
-	w.turn++
+	w.check, w.checked = c, 0
+	w.generation++
 }
 
 // Hold prevents the work from being ended. If the work was ended before, Hold returns
@@ -293,20 +293,20 @@ func (w *Work) Hold(ctx context.Context) error {
 	return nil
 }
 
-// Release undoes Hold. The work is judged again.
+// Release undoes Hold. The work is checked again.
 func (w *Work) Release() {
 	if w == nil {
 		return
 	}
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
-	w.held, w.judged, w.valid = false, 0, time.Now()
-	w.turn++
+	w.held, w.checked, w.valid = false, 0, time.Now()
+	w.generation++
 }
 
 // end cancels the work unless it is held. The caller holds mu.
 func (w *Work) end(cause error) {
-	if _, there := w.of.running[w]; there && !w.held {
+	if _, ok := w.of.running[w]; ok && !w.held {
 		delete(w.of.running, w)
 		w.cancel(cause)
 	}
@@ -332,12 +332,12 @@ func EndedBy(ctx context.Context, err error) error {
 	return err
 }
 
-// Settled reports whether all running work was judged at an epoch or later.
+// Settled reports whether all running work was checked at an epoch or later.
 func (r *Watcher) Settled(epoch uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for w := range r.running {
-		if w.judged < epoch {
+		if w.checked < epoch {
 			return false
 		}
 	}

@@ -138,7 +138,7 @@ func (o Rules) ask(ctx context.Context, r ruled, questions func(context.Context,
 	ctx, work := o.Revocations.Begin(ctx, r.actor)
 	defer work.Done()
 	scopes := o.Tables.CheckScopes(r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})
-	work.JudgeBy(o.Tables.CheckBasis(r.actor, access.BasisOf(r.view)).And(scopes))
+	work.SetCheck(o.Tables.CheckBasis(r.actor, access.BasisOf(r.view)).And(scopes))
 	if err := o.answers(ctx, r, questions); err != nil {
 		return revocation.EndedBy(ctx, err)
 	}

@@ -14,7 +14,7 @@ import (
 // basis changes.
 func (w *writing) judgeBasis() {
 	scopes := w.Tables.CheckScopes(w.actor, w.located.Config, slices.Clone(w.scopes))
-	w.work.JudgeBy(w.Tables.CheckBasis(w.actor, w.basis).And(scopes))
+	w.work.SetCheck(w.Tables.CheckBasis(w.actor, w.basis).And(scopes))
 }
 
 // unlessEnded is a reader that fails once [revocation.Watcher] has ended the work of ctx.

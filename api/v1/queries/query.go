@@ -121,11 +121,11 @@ func limitsFor(f result.Format, rows, bytes int64, integers string) result.Optio
 	return limits
 }
 
-func capped(wanted, limit int64) int64 {
-	if wanted == 0 {
+func capped(requested, limit int64) int64 {
+	if requested == 0 {
 		return limit
 	}
-	return min(wanted, limit)
+	return min(requested, limit)
 }
 
 func startBrowse(ctx context.Context, browse table.Browser, in *rowsInput) (*streaming, error) {

@@ -20,7 +20,7 @@ func startStored(ctx context.Context, stored query.Stored, body queryBody) (*str
 	if err != nil {
 		return nil, err
 	}
-	return &streaming{instead: &v1.Accepted{Operation: v1.OperationOf(started)}}, nil
+	return &streaming{accepted: &v1.Accepted{Operation: v1.OperationOf(started)}}, nil
 }
 
 // addAccepted registers an operation that always replies with 202.

@@ -60,14 +60,14 @@ type streaming struct {
 	cut bool
 	// next is the token of the following page, or empty.
 	next string
-	// instead, if not nil, is the reply in place of rows.
-	instead *v1.Accepted
+	// accepted, if not nil, is the reply in place of rows.
+	accepted *v1.Accepted
 }
 
 func (s streaming) response() *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		if s.instead != nil {
-			s.instead.Write(ctx)
+		if s.accepted != nil {
+			s.accepted.Write(ctx)
 			return
 		}
 		r, w := humachi.Unwrap(ctx)

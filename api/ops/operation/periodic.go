@@ -11,9 +11,9 @@ import (
 // sweepBatch is how many expired operations are removed at a time.
 const sweepBatch = 100
 
-// tendTasks does the periodic work of the runner until ctx ends. Failures are logged, and
+// runPeriodic does the periodic work of the runner until ctx ends. Failures are logged, and
 // the work is retried at its next time.
-func (r *Runner) tendTasks(ctx context.Context) {
+func (r *Runner) runPeriodic(ctx context.Context) {
 	poll, beat, sweep := time.NewTicker(r.opts.Poll), time.NewTicker(r.opts.Beat), time.NewTicker(r.opts.Lost)
 	defer poll.Stop()
 	defer beat.Stop()
@@ -63,7 +63,7 @@ func (r *Runner) pollCancelled(ctx context.Context) error {
 func (r *Runner) report(ctx context.Context) error {
 	var errs []error
 	for _, t := range r.all() {
-		if progress, news := t.news(); news {
+		if progress, ok := t.unreported(); ok {
 			err := r.store.ReportOperation(ctx, r.opts.Name, t.Operation.ID, progress)
 			if err != nil && !errors.Is(err, catalog.ErrNotFound) { // not found: it has just ended
 				t.setUnreported()
@@ -74,12 +74,13 @@ func (r *Runner) report(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (t *Task) news() (catalog.Progress, bool) {
+// unreported returns the progress, marks it as reported, and reports whether it was not yet.
+func (t *Task) unreported() (catalog.Progress, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	news := !t.reported && t.progress != catalog.Progress{}
+	unreported := !t.reported && t.progress != catalog.Progress{}
 	t.reported = true
-	return t.progress, news
+	return t.progress, unreported
 }
 
 // setUnreported makes the next report write the progress again.
