@@ -45,7 +45,7 @@ type Summary struct {
 // ErrBroken wraps an error that occurred after bytes had been sent to the client. The
 // connection must then be aborted, so that the client does not take the part for the
 // whole.
-var ErrBroken = errors.New("result broken off")
+var ErrBroken = errors.New("result incomplete")
 
 // flushSize is the amount of text that is gathered before it is written to the sink.
 const flushSize = 64 << 10

@@ -72,7 +72,7 @@ type Writer struct {
 }
 
 var (
-	errFull    = errors.New("client does not read, and there is no room for the rest of the response")
+	errFull    = errors.New("client does not read, and there is no space for the rest of the response")
 	errStalled = errors.New("client does not read")
 )
 

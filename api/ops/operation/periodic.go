@@ -23,7 +23,7 @@ func (r *Runner) runPeriodic(ctx context.Context) {
 	err := r.Sweep(ctx)
 	for {
 		if err != nil && ctx.Err() == nil {
-			r.opts.Logger.Warn("operations not tended", "error", err)
+			r.opts.Logger.Warn("periodic work of operations failed", "error", err)
 		}
 		err = nil
 		select {
