@@ -18,8 +18,8 @@ var sentHeaders = map[string]*huma.Header{
 	TrailerNextPage:      trailer(huma.TypeString, "A trailer, behind the rows: the token of the next page, if there is one"),
 }
 
-// trailer describes a header that follows the body. It is optional, because clients that
-// check headers see none before the body.
+// trailer describes a header that follows the body. It is not required, because it is
+// absent when the headers are sent.
 func trailer(kind, description string) *huma.Header {
 	h := header(kind, description)
 	h.Required = false

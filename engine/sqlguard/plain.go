@@ -61,7 +61,7 @@ func (q *Query) proofBy(list *leakproof.List, relations []Relation, args constan
 func plainRelation(r Relation) string {
 	switch {
 	case r.Inline != nil, len(r.Columns) == 0:
-		return "a table that is not read from files"
+		return "a table without files or visible columns"
 	case !r.filtered():
 	case r.NoPushdown:
 		return "the organisation requires copies"

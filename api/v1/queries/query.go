@@ -112,7 +112,8 @@ func startQuery(ctx context.Context, queries *query.Service, in *queryInput) (*s
 	return s, nil
 }
 
-// limitsFor returns the limits of a result, within those of JSON.
+// limitsFor returns the limits of a result. Those of JSON are at most [v1.JSONRows] and
+// [v1.JSONBytes].
 func limitsFor(f result.Format, rows, bytes int64, integers string) result.Options {
 	limits := result.Options{Rows: rows, Bytes: bytes, IntegersAsStrings: integers == "string"}
 	if f == result.JSON {

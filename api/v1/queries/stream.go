@@ -56,7 +56,7 @@ type streaming struct {
 	elapsed func() time.Duration
 	format  result.Format
 	limits  result.Options
-	// cut reports that the rows are incomplete.
+	// cut reports that the rows were truncated before they are written.
 	cut bool
 	// next is the token of the following page, or empty.
 	next string
