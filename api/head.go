@@ -9,7 +9,9 @@ import (
 
 // headPaths are the paths whose GET routes also answer HEAD, for probes, browsers and
 // monitoring. None of them runs a statement.
-var headPaths = []string{"/healthz", "/readyz", "/metrics", "/docs", "/docs/", "/docs/app.js", "/docs/style.css", "/v1/openapi.json", "/v1/me"}
+var headPaths = []string{
+	"/healthz", "/readyz", "/metrics", "/docs", "/docs/", "/docs/app.js", "/docs/style.css", "/v1/openapi.json", "/v1/me",
+}
 
 // headRouter registers HEAD in addition to GET for [headPaths]. The server omits the
 // body.
