@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// check refuses a transaction that may not be committed on the given version.
+// check returns an error if the transaction must not be committed on top of s.
 func (t *Txn) check(s *Snapshot) error {
 	if err := s.checkWriter(); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (t *Txn) check(s *Snapshot) error {
 		}
 	}
 	if changes && rearranges {
-		return fmt.Errorf("files of both kinds of dataChange: %w", ErrInvalidTxn)
+		return fmt.Errorf("files with and without dataChange in one commit: %w", ErrInvalidTxn)
 	}
 	for _, d := range t.domains {
 		if d.Domain == rowTrackingDomain {
@@ -46,8 +46,8 @@ func (t *Txn) check(s *Snapshot) error {
 	return t.checkUpgrade(s)
 }
 
-// checkRows applies what the table demands of new rows and of rows that move.
-// A commit that brings none of them answers for none.
+// checkRows applies the table's requirements for new and moved rows. A commit without
+// such rows always passes.
 func (t *Txn) checkRows(s *Snapshot) error {
 	files, fresh := false, false
 	for _, a := range t.adds {
@@ -70,8 +70,8 @@ func (t *Txn) checkRows(s *Snapshot) error {
 	return nil
 }
 
-// checkRowIDs makes sure that every row of a table whose readers go by row ids has
-// one, and that rows that move keep theirs. Files that replace others hold such rows.
+// checkRowIDs makes sure that, in a table with row tracking enabled, every row has an
+// id and moved rows preserve theirs. A file that replaces another one holds moved rows.
 func (t *Txn) checkRowIDs(s *Snapshot, files bool) error {
 	if !files || !s.flag(propRowTracking) {
 		return nil
@@ -86,13 +86,14 @@ func (t *Txn) checkRowIDs(s *Snapshot, files bool) error {
 		return err
 	}
 	if !slices.Contains(t.op.Duties, KeepsRowIDs) {
-		return refuseWrite(featRowTracking, "rows that move would lose their ids")
+		return refuseWrite(featRowTracking, "moved rows would lose their ids")
 	}
 	return nil
 }
 
-// checkChangeFeed makes sure that the feed of a table that has one tells the
-// truth: files that replace others say nothing about which rows changed.
+// checkChangeFeed makes sure that the change data feed is complete. If a commit both
+// removes and adds files, these do not show which rows changed, so the commit needs
+// change files.
 func (t *Txn) checkChangeFeed(s *Snapshot, removes bool) error {
 	switch feed := s.flag(propCDF); {
 	case !feed && len(t.cdcs) > 0:
@@ -103,9 +104,9 @@ func (t *Txn) checkChangeFeed(s *Snapshot, removes bool) error {
 	return nil
 }
 
-// checkUpgrade judges new metadata, a new protocol and a restore: the table keeps its id,
-// versions and features only grow, the protocol covers the features in use, and the
-// result can be read.
+// checkUpgrade checks new metadata, a new protocol and a restore: the table id is
+// unchanged, versions and features only grow, the protocol covers the features in use,
+// and the result is readable.
 func (t *Txn) checkUpgrade(s *Snapshot) error {
 	if t.protocol == nil && t.metadata == nil && !t.restores {
 		return nil
@@ -120,7 +121,7 @@ func (t *Txn) checkUpgrade(s *Snapshot) error {
 	}
 	if m := t.metadata; m != nil {
 		if m.ID != s.TableID() {
-			return fmt.Errorf("another table id: %w", ErrInvalidTxn)
+			return fmt.Errorf("table id changes: %w", ErrInvalidTxn)
 		}
 		schema, err := ParseSchema(m.SchemaString)
 		if err != nil {
@@ -128,8 +129,7 @@ func (t *Txn) checkUpgrade(s *Snapshot) error {
 		}
 		then.metadata, after.schema = m, schema
 	}
-	// A restore may use what its version used, even if the protocol lists no feature
-	// for it.
+	// A restored version may use a feature that its protocol does not list.
 	if !t.restores {
 		for f := range s.newlyNeeded(after.schema, after.Properties()) {
 			if !supports(then.protocol, f) {
@@ -146,7 +146,7 @@ func (t *Txn) checkUpgrade(s *Snapshot) error {
 	return t.checkRows(&after)
 }
 
-// filesAfter yields the files of the version that the transaction makes of s.
+// filesAfter yields the live files of the version that follows s if t is committed.
 func (t *Txn) filesAfter(s *Snapshot) iter.Seq[File] {
 	return func(yield func(File) bool) {
 		gone := make(map[string]bool, len(t.removes))

@@ -10,32 +10,31 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Alteration gathers changes of a table's schema, properties and constraints
-// into one new metadata and, where they need more of readers and writers than
-// the table's protocol says, one new protocol. What it does not know, among
-// properties and field metadata, stays. After an error the alteration is as it
-// was before the call. It belongs to one goroutine.
+// Alteration collects changes of a table's schema, properties and constraints into one
+// new metadata and, if the table's protocol does not cover them, one new protocol.
+// Unknown properties and field metadata are preserved. A failed call leaves the
+// alteration unchanged. An Alteration is not safe for concurrent use.
 //
-// Columns are found by their names in any case. A path names a column by one
-// element, and what is nested in it by more; see [Alteration.AddColumn].
+// Column names are case-insensitive. A path of one element names a column, a longer one
+// a nested field; see [Alteration.AddColumn].
 type Alteration struct {
 	base       *Snapshot
 	schema     Struct
 	partitions []string
 	config     map[string]string
 	comment    *string
-	// reshaped: the schema is no longer that of base.
+	// reshaped reports whether the schema differs from that of base.
 	reshaped bool
 }
 
-// Change is the outcome of an [Alteration].
+// Change is the result of an [Alteration].
 type Change struct {
 	Metadata action.Metadata
-	// Protocol is nil where the table's does.
+	// Protocol is nil if the table's protocol suffices.
 	Protocol *action.Protocol
 }
 
-// Alter starts to change the table.
+// Alter starts an alteration of the table.
 func (s *Snapshot) Alter() *Alteration {
 	a := &Alteration{
 		base: s, schema: s.schema, partitions: slices.Clone(s.PartitionColumns()),
@@ -47,16 +46,17 @@ func (s *Snapshot) Alter() *Alteration {
 	return a
 }
 
-// Schema is the schema so far.
+// Schema returns the schema with the changes so far.
 func (a *Alteration) Schema() Struct { return a.schema }
 
-// Properties are the table's properties so far. They must not be changed.
+// Properties returns the table's properties with the changes so far. The caller must
+// not change them.
 func (a *Alteration) Properties() map[string]string { return a.config }
 
-// Describe sets the comment of the table; empty removes it.
+// Describe sets the comment of the table. An empty comment removes it.
 func (a *Alteration) Describe(comment string) { a.comment = unlessEmpty(comment) }
 
-// Change is what a transaction must carry, see [Txn.Alter]. The error is
+// Change returns the new metadata and protocol for [Txn.Alter]. The error is
 // [ErrInvalidSchema].
 func (a *Alteration) Change() (Change, error) {
 	c := Change{Metadata: a.base.Metadata()}
@@ -79,7 +79,7 @@ func (a *Alteration) Change() (Change, error) {
 	return c, nil
 }
 
-// Alter makes the transaction carry a change.
+// Alter makes the transaction write a change of metadata and protocol.
 func (t *Txn) Alter(c Change) {
 	t.SetMetadata(c.Metadata)
 	if c.Protocol != nil {
@@ -91,14 +91,15 @@ func (a *Alteration) setSchema(s Struct) {
 	a.schema, a.reshaped = s, true
 }
 
-// mapColumns turns column mapping on: from now on the names in files are one
-// thing, those of the schema another. Files that are there keep their names.
+// mapColumns enables column mapping by name. Every column's current name becomes its
+// physical name, so existing files stay valid.
 func (a *Alteration) mapColumns() {
 	if mapped(a.config) {
 		return
 	}
 	numbers := newColumnNumbers(a.schema, a.config, func(f Field) string { return f.Name })
-	// Leftovers of a mapping that was on once do not name today's files.
+	// Field metadata of a mapping that was enabled earlier does not match the current
+	// files.
 	clean := mapFields(a.schema, func(f Field) Field {
 		return f.withMetadata(keyColumnID, nil).withMetadata(keyPhysicalName, nil)
 	})
@@ -107,7 +108,7 @@ func (a *Alteration) mapColumns() {
 	a.config[propMaxColumnID] = strconv.Itoa(numbers.last)
 }
 
-// mapFields returns t with change applied to every field at or below it.
+// mapFields returns t with change applied to every field at any depth.
 func mapFields(t DataType, change func(Field) Field) DataType {
 	switch t := t.(type) {
 	case Array:
@@ -127,14 +128,14 @@ func mapFields(t DataType, change func(Field) Field) DataType {
 	return t
 }
 
-// Annotate replaces the field metadata and the properties that are nobody's but
-// the writers' own, such as keys. schema must differ from [Alteration.Schema] in
-// field metadata only, and neither may differ in what the protocol or Spark give
-// a meaning to: names below "delta.", comments, defaults. The error is
+// Annotate replaces the properties and field metadata that only applications use, such
+// as primary keys. schema may differ from [Alteration.Schema] in field metadata only.
+// Properties and field metadata that the protocol or Spark define must not change:
+// names with the prefix "delta.", comments and defaults. The error is
 // [ErrInvalidSchema] or [ErrInvalidProperty].
 func (a *Alteration) Annotate(schema Struct, properties map[string]string) error {
-	if !EqualTypes(a.schema, schema) || governed(a.schema) != governed(schema) {
-		return fmt.Errorf("annotations change more than themselves: %w", ErrInvalidSchema)
+	if !EqualTypes(a.schema, schema) || reservedMetadata(a.schema) != reservedMetadata(schema) {
+		return fmt.Errorf("annotations change the schema or reserved metadata: %w", ErrInvalidSchema)
 	}
 	for _, m := range []map[string]string{a.config, properties} {
 		for name := range m {
@@ -148,7 +149,7 @@ func (a *Alteration) Annotate(schema Struct, properties map[string]string) error
 	changed := maps.Clone(properties)
 	maps.DeleteFunc(changed, func(name, value string) bool {
 		then, had := a.config[name]
-		return had && then == value // also one that nobody may set
+		return had && then == value // an unchanged property is accepted even if it cannot be set
 	})
 	if err := checkProperties(schema, a.partitions, changed); err != nil {
 		return err
@@ -158,11 +159,12 @@ func (a *Alteration) Annotate(schema Struct, properties map[string]string) error
 	return nil
 }
 
-// governed prints the field metadata that has a meaning to others.
-func governed(s Struct) string {
+// reservedMetadata returns the schema as JSON with only the field metadata that the
+// protocol or Spark define.
+func reservedMetadata(s Struct) string {
 	only := mapFields(s, func(f Field) Field {
 		kept := maps.Clone(f.Metadata)
-		maps.DeleteFunc(kept, func(key string, _ rawJSON) bool { return !reserved(key) })
+		maps.DeleteFunc(kept, func(key string, _ rawJSON) bool { return !isReserved(key) })
 		f.Metadata = kept
 		return f
 	})
@@ -173,8 +175,8 @@ func governed(s Struct) string {
 	return text
 }
 
-// reserved reports field metadata that the protocol or Spark give a meaning to.
-func reserved(key string) bool {
+// isReserved reports whether the protocol or Spark define the key of field metadata.
+func isReserved(key string) bool {
 	switch key {
 	case "comment", keyDefault, "EXISTS_DEFAULT":
 		return true

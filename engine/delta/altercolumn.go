@@ -10,17 +10,17 @@ import (
 
 type rawJSON = stdjson.RawMessage
 
-// changeFeedColumns are the columns that readers of a change feed add.
+// changeFeedColumns are the columns that the change data feed adds to rows.
 var changeFeedColumns = []string{"_change_type", "_commit_version", "_commit_timestamp"}
 
 func ofChangeFeed(name string) bool {
 	return slices.ContainsFunc(changeFeedColumns, func(c string) bool { return strings.EqualFold(c, name) })
 }
 
-// AddColumn adds a column, or with a parent a member to the struct there: {"st"}
-// for the column st, {"list", "element"} for the structs in the array list. Files
-// that are there read as null in it, so it must be nullable. Errors:
-// [ErrInvalidSchema]; [FeatureError] for a default in its metadata, see
+// AddColumn adds a column or, if parent is not empty, a field to the struct at that
+// path: {"st"} is the column st, {"list", "element"} the structs in the array list.
+// Existing files read as NULL in the new column, so it must be nullable. Errors:
+// [ErrInvalidSchema]; [FeatureError] if the field's metadata has a default, see
 // [Alteration.SetDefault].
 func (a *Alteration) AddColumn(parent []string, f Field) error {
 	if !f.Nullable {
@@ -56,7 +56,7 @@ func (a *Alteration) AddColumn(parent []string, f Field) error {
 	return nil
 }
 
-// checkNewField refuses metadata that would oblige writers, at any depth.
+// checkNewField refuses field metadata, at any depth, that imposes a duty on writers.
 func (a *Alteration) checkNewField(f Field) error {
 	var found error
 	walkFields(Struct{Fields: []Field{f}}, func(f Field) {
@@ -65,7 +65,7 @@ func (a *Alteration) checkNewField(f Field) error {
 			case found != nil || key == "comment":
 			case key == keyDefault || key == "EXISTS_DEFAULT":
 				found = refuseWrite(featDefaults, "column "+strconv.Quote(f.Name))
-			case reserved(key):
+			case isReserved(key):
 				found = fmt.Errorf("column %q with metadata %q: %w", f.Name, key, ErrInvalidSchema)
 			}
 		}
@@ -78,19 +78,19 @@ func (a *Alteration) checkNewField(f Field) error {
 
 func (a *Alteration) checkNewName(name string) error {
 	if strings.EqualFold(a.config[propCDF], "true") && ofChangeFeed(name) {
-		return fmt.Errorf("column name %q is taken by the change data feed: %w", name, ErrInvalidSchema)
+		return fmt.Errorf("column name %q is reserved for the change data feed: %w", name, ErrInvalidSchema)
 	}
 	if rowColumnsOf(a.config).has(name) {
-		return fmt.Errorf("column name %q is that of a hidden column: %w", name, ErrInvalidSchema)
+		return fmt.Errorf("column name %q is used by a hidden column: %w", name, ErrInvalidSchema)
 	}
 	return nil
 }
 
-// RenameColumn gives a column or member another name, and turns column mapping
-// on where it is not: files keep theirs. Partition columns, keys and properties
-// follow. A column that a constraint or another column's expression names stays
-// as it is. The error is [ErrInvalidSchema], of a name that nothing may have a
-// [SchemaError].
+// RenameColumn renames a column or nested field. It enables column mapping if
+// necessary, because files keep the old name. Partition columns, keys and properties
+// follow the rename. A column that a constraint or an expression of another column
+// refers to cannot be renamed. The error is [ErrInvalidSchema], or a [SchemaError] for
+// an invalid name.
 func (a *Alteration) RenameColumn(path []string, name string) error {
 	path, err := a.resolve(path)
 	if err != nil {
@@ -127,10 +127,10 @@ func (a *Alteration) RenameColumn(path []string, name string) error {
 	return nil
 }
 
-// DropColumn takes a column or member out of the schema, and turns column
-// mapping on where it is not: files keep what they have. Partition columns, key
-// columns, those that the table is clustered by, and those that an expression
-// names stay. The error is [ErrInvalidSchema].
+// DropColumn removes a column or nested field from the schema. It enables column
+// mapping if necessary, because files keep the column. Partition, primary key and
+// clustering columns, and columns that an expression refers to, cannot be dropped. The
+// error is [ErrInvalidSchema].
 func (a *Alteration) DropColumn(path []string) error {
 	path, err := a.resolve(path)
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *Alteration) DropColumn(path []string) error {
 	dropped := func(s Struct) (Struct, error) {
 		return editFields(s, path, func(fields []Field, i int, _ bool) ([]Field, error) {
 			if len(fields) == 1 || len(path) == 1 && len(fields) == len(a.partitions)+1 {
-				return nil, fmt.Errorf("column %q is the last: %w", strings.Join(path, "."), ErrInvalidSchema)
+				return nil, fmt.Errorf("column %q is the last one: %w", strings.Join(path, "."), ErrInvalidSchema)
 			}
 			return slices.Delete(fields, i, i+1), nil
 		})
@@ -160,8 +160,8 @@ func (a *Alteration) DropColumn(path []string) error {
 	return nil
 }
 
-// CommentColumn sets the comment of a column or member; empty removes it. The
-// error is [ErrInvalidSchema].
+// CommentColumn sets the comment of a column or nested field. An empty comment removes
+// it. The error is [ErrInvalidSchema].
 func (a *Alteration) CommentColumn(path []string, comment string) error {
 	return a.editField(path, func(f Field, _ bool) (Field, error) {
 		if comment == "" {
@@ -171,9 +171,8 @@ func (a *Alteration) CommentColumn(path []string, comment string) error {
 	})
 }
 
-// SetNotNull demands a value of a column or struct member in every row. The
-// caller has made sure that the rows of this version satisfy it. The error is
-// [ErrInvalidSchema].
+// SetNotNull forbids NULL in a column or a field of a struct. The caller must have
+// checked that the existing rows satisfy it. The error is [ErrInvalidSchema].
 func (a *Alteration) SetNotNull(path []string) error {
 	return a.editField(path, func(f Field, inside bool) (Field, error) {
 		if inside {
@@ -184,7 +183,7 @@ func (a *Alteration) SetNotNull(path []string) error {
 	})
 }
 
-// DropNotNull allows null. The error is [ErrInvalidSchema].
+// DropNotNull allows NULL again. The error is [ErrInvalidSchema].
 func (a *Alteration) DropNotNull(path []string) error {
 	return a.editField(path, func(f Field, _ bool) (Field, error) {
 		f.Nullable = true
@@ -204,14 +203,14 @@ func (a *Alteration) editField(path []string, edit func(f Field, inside bool) (F
 	return nil
 }
 
-// resolve returns the path of a field in the schema's spelling.
+// resolve returns the path of a field with the names as the schema spells them.
 func (a *Alteration) resolve(path []string) ([]string, error) {
 	path = a.spelled(path)
 	_, err := editFields(a.schema, path, func(fields []Field, _ int, _ bool) ([]Field, error) { return fields, nil })
 	return path, err
 }
 
-// spelled returns a path with the names that the schema has for its parts.
+// spelled replaces the elements of a path by the names as the schema spells them.
 func (a *Alteration) spelled(path []string) []string {
 	out := slices.Clone(path)
 	for n := range path {

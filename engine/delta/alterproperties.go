@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// SetProperties sets properties, and with them the features that they ask for.
-// delta.columnMapping.mode may change from none to name only, and in-commit
-// timestamps stay on. Errors: [PropertyError], with all that cannot be set;
-// [FeatureError] for row tracking, which would need ids for the rows that are
-// there.
+// SetProperties sets properties and enables the features that they need.
+// delta.columnMapping.mode can only change from none to name, and in-commit timestamps
+// cannot be disabled. Errors: [PropertyError], which lists every invalid property;
+// [FeatureError] for row tracking, because existing rows have no ids.
 func (a *Alteration) SetProperties(properties map[string]string) error {
 	broken := make(map[string]string)
 	for name, value := range properties {
 		if now, has := a.config[name]; has && now == value {
-			continue // whoever set it: what stands is right
+			continue // an unchanged value is always accepted
 		}
 		if name == propRowTracking && strings.EqualFold(value, "true") {
-			return refuseWrite(featRowTracking, "rows that are there have no ids")
+			return refuseWrite(featRowTracking, "existing rows have no ids")
 		}
 		reason := unfit(a.schema, a.partitions, name, value)
 		if reason == "" {
-			reason = a.unfit(name, value)
+			reason = a.invalidChange(name, value)
 		}
 		if reason != "" {
 			broken[name] = reason
@@ -41,8 +40,9 @@ func (a *Alteration) SetProperties(properties map[string]string) error {
 	return nil
 }
 
-// unfit says why this table cannot have a value that others could have.
-func (a *Alteration) unfit(name, value string) string {
+// invalidChange returns why this table cannot change a property to a value that is
+// otherwise valid, or "" if it can.
+func (a *Alteration) invalidChange(name, value string) string {
 	on := strings.EqualFold(value, "true")
 	switch {
 	case strings.HasPrefix(name, prefixConstraint):
@@ -60,12 +60,12 @@ func (a *Alteration) unfit(name, value string) string {
 	return ""
 }
 
-// UnsetProperties removes properties; those that are not set do not matter. The
-// error is a [PropertyError].
+// UnsetProperties removes properties and ignores those that are not set. The error is a
+// [PropertyError].
 func (a *Alteration) UnsetProperties(names ...string) error {
 	broken := make(map[string]string)
 	for _, name := range names {
-		if _, has := a.config[name]; has && a.lasting(name) {
+		if _, has := a.config[name]; has && a.permanent(name) {
 			broken[name] = "cannot be removed"
 		}
 	}
@@ -78,8 +78,8 @@ func (a *Alteration) UnsetProperties(names ...string) error {
 	return nil
 }
 
-// lasting reports whether a property that is set stays.
-func (a *Alteration) lasting(name string) bool {
+// permanent reports whether a property, once set, cannot be removed.
+func (a *Alteration) permanent(name string) bool {
 	switch name {
 	case propMappingMode:
 		return mapped(a.config)
@@ -91,9 +91,9 @@ func (a *Alteration) lasting(name string) bool {
 	return strings.HasPrefix(name, prefixConstraint) || slices.Contains(kept, name)
 }
 
-// AddConstraint demands that an expression, in Spark's SQL, be true of every row.
-// The caller has made sure that it is of the rows of this version. Names are
-// equal in any case; [Snapshot.Constraints] has them in lower case. The error is
+// AddConstraint adds a CHECK constraint: an expression in Spark's SQL that must be true
+// for every row. The caller must have checked the existing rows. Constraint names are
+// case-insensitive; [Snapshot.Constraints] returns them in lower case. The error is
 // [ErrInvalidProperty].
 func (a *Alteration) AddConstraint(name, expr string) error {
 	key := prefixConstraint + strings.ToLower(name)
@@ -107,14 +107,14 @@ func (a *Alteration) AddConstraint(name, expr string) error {
 	return nil
 }
 
-// DropConstraint takes a constraint away and reports whether there was one.
+// DropConstraint removes a constraint and reports whether it existed.
 func (a *Alteration) DropConstraint(name string) bool {
 	key, ok := a.constraint(name)
 	delete(a.config, key)
 	return ok
 }
 
-// constraint finds the property of a constraint.
+// constraint returns the name of the property that holds a constraint.
 func (a *Alteration) constraint(name string) (property string, ok bool) {
 	for key := range a.config {
 		if short, is := strings.CutPrefix(key, prefixConstraint); is && strings.EqualFold(short, name) {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// keyColumns is the property in which we keep a table's primary key, and the
-	// mark of its columns.
+	// keyColumns is the property, and the key of field metadata, that holds the table's
+	// primary key.
 	keyColumns = "lakewarden.primaryKey"
-	// clusteringDomain says by which columns a table is clustered.
+	// clusteringDomain is the metadata domain that holds the clustering columns.
 	clusteringDomain = "delta.clustering"
 )
 
-// checkUnused refuses a column that an expression of the table names: the text
-// is Spark's SQL, which is not ours to rewrite.
+// checkUnused refuses a column that an expression of the table refers to. The
+// expression is Spark SQL, which this package does not rewrite.
 func (a *Alteration) checkUnused(path []string) error {
 	name := path[len(path)-1]
 	used := func(by string) error {
@@ -31,7 +31,7 @@ func (a *Alteration) checkUnused(path []string) error {
 	}
 	var found error
 	walkFields(a.schema, func(f Field) {
-		// A default names no columns.
+		// A default cannot refer to columns.
 		for _, key := range []string{keyInvariants, keyGenerationExpression} {
 			if expr, ok := f.MetadataString(key); ok && mentions(unwrapExpression(expr), name) && found == nil {
 				found = used("an expression of column " + f.Name)
@@ -41,7 +41,7 @@ func (a *Alteration) checkUnused(path []string) error {
 	return found
 }
 
-// unwrapExpression takes the expression out of the JSON that invariants have.
+// unwrapExpression extracts the expression from the JSON of an invariant.
 func unwrapExpression(text string) string {
 	var doc struct {
 		Expression struct {
@@ -54,8 +54,8 @@ func unwrapExpression(text string) string {
 	return text
 }
 
-// mentions reports whether an SQL text may name a column. Everything counts that
-// is not surely a string literal: double quotes stand for names in some modes.
+// mentions reports whether an SQL text may refer to a column. Only single-quoted
+// literals are ignored, because double quotes delimit identifiers in some modes.
 func mentions(expr, name string) bool {
 	rest := expr
 	for rest != "" {
@@ -88,8 +88,9 @@ func identByte(c byte) bool {
 	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// quotedText reads the quotation that text begins with. A quote is doubled, or
-// in string literals escaped; text without an end is all quotation.
+// quotedText splits text after the quotation that it begins with. A quote within is
+// doubled or, in string literals, escaped. An unterminated quotation extends to the end
+// of text.
 func quotedText(text string) (content, rest string) {
 	quote := text[0]
 	var b strings.Builder
@@ -110,7 +111,7 @@ func quotedText(text string) (content, rest string) {
 	return b.String(), ""
 }
 
-// checkDroppable refuses columns that something of the table stands on.
+// checkDroppable refuses columns that other parts of the table depend on.
 func (a *Alteration) checkDroppable(path []string) error {
 	if err := a.checkUnused(path); err != nil {
 		return err
@@ -132,7 +133,7 @@ func (a *Alteration) checkDroppable(path []string) error {
 	file := a.filePath(path)
 	for _, columns := range clustered {
 		if len(columns) >= len(file) && slices.Equal(columns[:len(file)], file) {
-			return refuse("one that the table is clustered by")
+			return refuse("a clustering column")
 		}
 	}
 	return nil
@@ -146,8 +147,8 @@ func (a *Alteration) primaryKey() []string {
 	return names
 }
 
-// clusteredBy are the columns, as paths of names in files, that a table is
-// clustered by. The error is [ErrMalformed].
+// clusteredBy returns the paths of the clustering columns, by their physical names. The
+// error is [ErrMalformed].
 func (s *Snapshot) clusteredBy() ([][]string, error) {
 	d := s.state.domains[clusteringDomain]
 	if d == nil {
@@ -162,7 +163,7 @@ func (s *Snapshot) clusteredBy() ([][]string, error) {
 	return doc.Columns, nil
 }
 
-// filePath is a path by the names in files.
+// filePath returns the path with physical names.
 func (a *Alteration) filePath(path []string) []string {
 	out := slices.Clone(path)
 	naming := fileNaming(a.config)
@@ -179,7 +180,8 @@ func (a *Alteration) filePath(path []string) []string {
 	return out
 }
 
-// renameEverywhere follows a renamed column outside the schema.
+// renameEverywhere applies the rename of a column to partition columns, keys and
+// properties.
 func (a *Alteration) renameEverywhere(path []string, name string) {
 	a.config = withStatsColumns(a.config, path, name)
 	if len(path) > 1 {
@@ -200,8 +202,8 @@ func (a *Alteration) renameEverywhere(path []string, name string) {
 	}
 }
 
-// withStatsColumns returns the properties with the list of columns that have
-// statistics following a rename, or with name empty the loss of a column.
+// withStatsColumns returns the properties with the column at path renamed in
+// delta.dataSkippingStatsColumns, or removed from it if name is empty.
 func withStatsColumns(config map[string]string, path []string, name string) map[string]string {
 	text, ok := config[propStatsColumns]
 	if !ok {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// timestampLayouts are the forms in which DuckDB prints timestamps. Go reads a
-// fraction of a second after any of them.
+// timestampLayouts are the forms in which DuckDB prints timestamps. time.Parse accepts
+// a fractional second after each of them.
 var timestampLayouts = []string{
 	"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z07:00:00",
 }
 
-// parseTimestamp reads a point in time of the years 1 to 9999, as DuckDB prints it;
-// without an offset it is UTC.
+// parseTimestamp parses a timestamp as DuckDB prints it. It reports false outside the
+// years 1 to 9999. A timestamp without an offset is in UTC.
 func parseTimestamp(text string) (time.Time, bool) {
 	for _, layout := range timestampLayouts {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -23,8 +23,8 @@ func parseTimestamp(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// plainDecimal accepts digits with at most one point, within the type. It never rounds:
-// a rounded bound would be wrong.
+// plainDecimal accepts digits with at most one point that fit into the type. It does
+// not round, because a rounded bound would be wrong.
 func plainDecimal(text string, t Decimal) (string, bool) {
 	digits := strings.TrimPrefix(text, "-")
 	whole, fraction, point := strings.Cut(digits, ".")

@@ -7,17 +7,17 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// bulk gathers the files of a checkpoint. They become the base of a state
-// without passing through its small maps one by one.
+// bulk collects the files of a checkpoint and turns them into the base of a state,
+// which is faster than applying them one by one.
 type bulk struct {
 	files []entry[*action.Add]
 	tombs []entry[*action.Remove]
 }
 
-// take gathers files and removals, and applies the rest to st.
+// take collects files and removals and applies other actions to st.
 func (b *bulk) take(st *state, batch []action.Action) error {
-	// Doubled, not a quarter at a time as append does: a checkpoint is read in
-	// dozens of batches.
+	// Double the capacity: append grows large slices by a quarter, and a checkpoint is
+	// read in dozens of batches.
 	if len(b.files)+len(batch) > cap(b.files) {
 		b.files = slices.Grow(b.files, len(b.files)+len(batch))
 	}
@@ -44,12 +44,12 @@ func (b *bulk) take(st *state, batch []action.Action) error {
 	return nil
 }
 
-// finish makes what was gathered the base of st, which held no files before. A
-// checkpoint names a file once; of one that does not the last entry counts, and
-// a live file before its removal.
+// finish makes the collected entries the base of st, which must hold no files. If an
+// invalid checkpoint lists a file more than once, the last entry counts, and a live
+// file takes precedence over its removal.
 func (b *bulk) finish(st *state) {
-	st.files = sealed(b.files)
-	st.tombs = sealed(slices.DeleteFunc(b.tombs, func(e entry[*action.Remove]) bool {
+	st.files = newLayered(b.files)
+	st.tombs = newLayered(slices.DeleteFunc(b.tombs, func(e entry[*action.Remove]) bool {
 		_, live := st.files.get(e.key)
 		return live
 	}))
@@ -63,8 +63,8 @@ func (b *bulk) finish(st *state) {
 	st.files, st.tombs = st.files.fork(), st.tombs.fork()
 }
 
-// sealed sorts entries into a map that has nothing but a base.
-func sealed[T any](entries []entry[T]) layered[T] {
+// newLayered sorts entries into a map that consists of a base only.
+func newLayered[T any](entries []entry[T]) layered[T] {
 	byKey := func(a, b entry[T]) int { return cmp.Compare(a.key, b.key) }
 	if !slices.IsSortedFunc(entries, byKey) {
 		slices.SortStableFunc(entries, byKey)

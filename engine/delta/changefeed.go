@@ -11,25 +11,25 @@ import (
 // changeDir is the folder of change files (protocol, "Change Data Files").
 const changeDir = "_change_data/"
 
-// ChangeFile is a file of changed rows: the columns of the table, see
-// [Snapshot.FileColumns], and _change_type with "insert", "update_preimage", "update_postimage" or
-// "delete". It must be in place before the commit.
+// ChangeFile is a change data file: it has the columns of the table (see
+// [Snapshot.FileColumns]) and _change_type with "insert", "update_preimage",
+// "update_postimage" or "delete". It must exist before the commit.
 type ChangeFile struct {
-	// Name is the object's name, which lies in the folder "_change_data".
+	// Name is the object's name. It is in the folder "_change_data".
 	Name string
-	// PartitionValues is as in [AddFile].
+	// PartitionValues has the form of [AddFile.PartitionValues].
 	PartitionValues map[string]*string
 	Size            int64
 }
 
-// ChangeFeed reports whether the table keeps a feed of changed rows. A commit
-// that removes files and adds others must then bring every change in change
-// files; one that only does either needs none.
+// ChangeFeed reports whether the table has a change data feed. A commit that both
+// removes and adds files must then record every change in change files; other commits
+// need none.
 func (s *Snapshot) ChangeFeed() bool { return s.flag(propCDF) }
 
-// AddChange adds files of changed rows. A reader of the feed looks at nothing
-// else of a commit that has any: together they must hold every change. Errors:
-// [ErrUnsafePath], [ErrInvalidTxn].
+// AddChange adds change files. Readers of the feed ignore all other files of a commit
+// that has change files, so these must record every change. Errors: [ErrUnsafePath],
+// [ErrInvalidTxn].
 func (t *Txn) AddChange(files ...ChangeFile) error {
 	for _, f := range files {
 		path := logpath.Encode(f.Name)

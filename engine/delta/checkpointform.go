@@ -10,14 +10,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
 )
 
-// Properties that say how checkpoints tell the statistics of files.
+// Properties that select the form of statistics in checkpoints.
 const (
 	propStatsAsText   = "delta.checkpoint.writeStatsAsJson"
 	propStatsAsStruct = "delta.checkpoint.writeStatsAsStruct"
 )
 
-// checkpointBody is the checkpoint in the form that the table asks for, or in one
-// that says more: no statistics are lost because a typed form cannot hold them.
+// checkpointBody returns the checkpoint in the form that the table's properties select.
+// If the typed form cannot represent all statistics, their JSON is written too.
 func (s *Snapshot) checkpointBody() ([]byte, checkpoint.Summary, error) {
 	form := s.checkpointForm()
 	for {
@@ -27,7 +27,7 @@ func (s *Snapshot) checkpointBody() ([]byte, checkpoint.Summary, error) {
 		case err == nil && form.NoText && sum.UntypedStatistics > 0:
 			form.NoText = false
 		case err == nil && sum.UntypedPartitions > 0:
-			// A reader would take the value for NULL and leave the file out.
+			// A reader would read the value as NULL and prune the file.
 			form.Partitions = nil
 		default:
 			return buf.Bytes(), sum, err
@@ -35,10 +35,10 @@ func (s *Snapshot) checkpointBody() ([]byte, checkpoint.Summary, error) {
 	}
 }
 
-// checkpointForm is how the table wants to have statistics in checkpoints
-// (protocol, "Checkpoints"). The text goes only where the struct comes: the
-// reference writer has the struct unless it is refused, and a table that refuses
-// both would forget how many rows its files have.
+// checkpointForm returns the form of statistics that the table's properties select
+// (protocol, "Checkpoints"). The JSON is omitted only if the struct is written: a table
+// that disables both would lose the row counts of its files. Like the reference writer,
+// it writes the struct unless that is disabled.
 func (s *Snapshot) checkpointForm() checkpoint.Form {
 	says := func(name, value string) bool { return strings.EqualFold(s.Properties()[name], value) }
 	noText := says(propStatsAsText, "false") && !says(propStatsAsStruct, "false")
@@ -48,12 +48,12 @@ func (s *Snapshot) checkpointForm() checkpoint.Form {
 	return checkpoint.Form{NoText: noText, Statistics: s.statisticsColumns(), Partitions: s.typedPartitions()}
 }
 
-// statisticsColumns are the columns that get statistics in new files. They are
-// never nil: how many rows a file has is known of every table.
+// statisticsColumns returns the columns that have statistics in new files. It never
+// returns nil, because the number of records is always recorded.
 func (s *Snapshot) statisticsColumns() []checkpoint.Column {
 	clustered, err := s.clusteredBy()
 	if err != nil {
-		clustered = nil // nobody adds files to such a table
+		clustered = nil // EncodeStats refuses to add files to such a table
 	}
 	naming, wanted, leaves := fileNaming(s.Properties()), indexedColumns(s.Properties(), clustered), 0
 	var columns func(st Struct, path, filePath []string) []checkpoint.Column
@@ -83,7 +83,7 @@ func (s *Snapshot) statisticsColumns() []checkpoint.Column {
 	return columns(s.schema, nil, nil)
 }
 
-// typedPartitions is nil without partition columns.
+// typedPartitions returns the partition columns, or nil if there are none.
 func (s *Snapshot) typedPartitions() []checkpoint.Column {
 	var list []checkpoint.Column
 	for _, name := range s.PartitionColumns() {
@@ -97,7 +97,7 @@ func (s *Snapshot) typedPartitions() []checkpoint.Column {
 	return list
 }
 
-// arrowTypes are the types whose values a checkpoint can hold by themselves.
+// arrowTypes maps types to the Arrow types of their values in a checkpoint.
 var arrowTypes = map[DataType]arrow.DataType{
 	Byte: arrow.PrimitiveTypes.Int8, Short: arrow.PrimitiveTypes.Int16,
 	Integer: arrow.PrimitiveTypes.Int32, Long: arrow.PrimitiveTypes.Int64,
@@ -107,7 +107,7 @@ var arrowTypes = map[DataType]arrow.DataType{
 	TimestampNTZ: &arrow.TimestampType{Unit: arrow.Microsecond},
 }
 
-// arrowType is nil for other types.
+// arrowType returns nil for types without typed values.
 func arrowType(t DataType) arrow.DataType {
 	switch t := t.(type) {
 	case Decimal:

@@ -11,7 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// checkpointSet holds the files of one complete checkpoint. A version can have several.
+// checkpointSet holds the files of one complete checkpoint. A version can have several
+// checkpoints.
 type checkpointSet []logpath.File
 
 func (c checkpointSet) version() int64 { return c[0].Version }
@@ -80,17 +81,16 @@ func (l listing) checkpoints() map[int64][]logpath.File {
 	return best
 }
 
-// maxDamaged is how many damaged checkpoints are tried before the log is read from its
-// start.
+// maxDamaged is the number of damaged checkpoints that are tried before the log is read
+// from version 0.
 const maxDamaged = 8
 
 // damage records the damaged checkpoints of one log. The zero value records none. A
-// damaged checkpoint is not needed as long as the commits that it covers remain.
+// version can be read without them while the commits that they cover exist.
 type damage struct {
 	// found holds the error of each damaged checkpoint, by the name of its first file.
 	found map[string]error
-	// first is the error that was recorded first, which is that of the preferred
-	// checkpoint.
+	// first is the error that was recorded first: that of the preferred checkpoint.
 	first error
 }
 
@@ -106,8 +106,8 @@ func (d *damage) usable(set checkpointSet) bool {
 	return len(d.found) < maxDamaged && d.found[set[0].Name] == nil
 }
 
-// explain returns the error of a damaged or incomplete checkpoint from which version
-// could be read although the commit missing is gone; nil if there is none.
+// explain returns the error of a damaged or incomplete checkpoint that would make
+// version readable without the missing commit, or nil if there is none.
 func (d *damage) explain(l listing, missing, version int64) error {
 	complete, incomplete := l.groupCheckpoints()
 	for _, set := range complete {
@@ -126,7 +126,7 @@ func (d *damage) explain(l listing, missing, version int64) error {
 	return nil
 }
 
-// isDamage reports whether err says that a file of the log cannot be decoded.
+// isDamage reports whether err means that a file of the log cannot be decoded.
 func isDamage(err error) bool {
 	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, ErrMalformed)
 }
@@ -143,8 +143,9 @@ func checkpointError(f logpath.File, err error) error {
 	return withActionReason(damaged, f.Name, err)
 }
 
-// replaceable reports whether the table may be read without a checkpoint whose reading
-// failed with err. It may not after an unsafe path, which other readers would follow.
+// replaceable reports whether the version may be read without the checkpoint whose
+// reading failed with err. It is false for an unsafe path, which other readers would
+// follow.
 func replaceable(err error) bool {
 	var r *RefusalError
 	return errors.As(err, &r) && r.Reason != ReasonUnsafePath && r.Reason != ReasonAbsolutePath

@@ -16,26 +16,25 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Properties that rule what the log keeps.
+// Properties and limits of log cleanup.
 const (
 	propLogCleanup      = "delta.enableExpiredLogCleanup"
 	defaultLogRetention = 30 * 24 * time.Hour
-	// sidecarAge is how long a sidecar that no checkpoint names is left alone:
-	// its checkpoint may be on the way (protocol, "Metadata Cleanup").
+	// sidecarAge is the age below which an unreferenced sidecar is not deleted, because
+	// its checkpoint may not be written yet (protocol, "Metadata Cleanup").
 	sidecarAge = 24 * time.Hour
-	// maxCleaned bounds what one cleanup deletes; the next goes on.
+	// maxCleaned bounds the deletions of one cleanup. The next cleanup continues.
 	maxCleaned = 4000
-	// cleaners is how many deletions are under way at a time.
+	// cleaners is the number of concurrent deletions.
 	cleaners = 8
 )
 
-// CleanLog deletes the files of the log that no version needs which was current
-// within delta.logRetentionDuration, and returns how many. Commits call it after
-// a checkpoint; it does nothing where delta.enableExpiredLogCleanup is false.
+// CleanLog deletes the files of the log that are only needed for versions older than
+// delta.logRetentionDuration, and returns their number. Commits call it after a
+// checkpoint. It does nothing if delta.enableExpiredLogCleanup is false.
 //
-// Nothing is deleted that is not covered: there must be a complete checkpoint,
-// older than the retention itself, which was read back just now. It can be
-// interrupted at any point.
+// Before it deletes commits it reads back a complete checkpoint that is itself older
+// than the retention and covers them. It can be interrupted at any point.
 func (s *Snapshot) CleanLog(ctx context.Context) (int, error) {
 	if strings.EqualFold(s.Properties()[propLogCleanup], "false") {
 		return 0, nil
@@ -60,16 +59,16 @@ func (s *Snapshot) CleanLog(ctx context.Context) (int, error) {
 	return len(stale) + len(sidecars), nil
 }
 
-// logCutoff is the time whose version must stay readable, and everything since.
-// Whole days, so that a busy table is cleaned in few strokes.
+// logCutoff returns the time from which on versions must stay readable. It is truncated
+// to whole days, so that a table with many commits is cleaned up once a day.
 func (s *Snapshot) logCutoff() time.Time {
 	const day = 24 * time.Hour
 	return s.opts.Clock().UTC().Add(-s.LogRetention()).Truncate(day)
 }
 
-// staleFiles names the files below the newest checkpoint that existed at the cutoff. The
-// checkpoint's version must have a time that does not depend on older versions:
-// otherwise deleting those would make it earlier.
+// staleFiles returns the names of the files before the newest checkpoint that existed
+// at the cutoff. The time of the checkpoint's version must not depend on older
+// versions: otherwise deleting them would make it earlier.
 func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	l, err := s.expiredLog(ctx)
 	if err != nil || len(l.commits) == 0 {
@@ -102,9 +101,9 @@ func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	return names[:min(len(names), maxCleaned)], nil
 }
 
-// checkCover makes sure that every checkpoint of a version can be read by itself.
-// Loading the version would not show that: as long as the commits that are to be deleted
-// remain, it replaces a damaged checkpoint by them.
+// checkCover makes sure that every checkpoint of a version can be read. Loading the
+// version does not prove this, because a damaged checkpoint is replaced by the commits,
+// which are about to be deleted.
 func (s *Snapshot) checkCover(ctx context.Context, l listing, version int64) error {
 	for _, set := range l.sets() {
 		if set.version() != version {
@@ -118,14 +117,14 @@ func (s *Snapshot) checkCover(ctx context.Context, l listing, version int64) err
 	return nil
 }
 
-// expired is the part of a log that is older than the cutoff.
+// expired is the part of a log before the cutoff.
 type expired struct {
 	listing
 	// independent holds the versions whose times do not depend on older versions.
 	independent map[int64]bool
 }
 
-// expiredLog lists the log as far as its commits are older than the cutoff.
+// expiredLog lists the log up to the first commit that is not older than the cutoff.
 func (s *Snapshot) expiredLog(ctx context.Context) (l expired, err error) {
 	cutoff, before := s.logCutoff(), time.Time{}
 	for o, err := range s.bucket.List(ctx, logpath.Dir, objstore.ListOptions{Shallow: true}) {
@@ -160,8 +159,8 @@ func (s *Snapshot) expiredLog(ctx context.Context) (l expired, err error) {
 	return l, nil
 }
 
-// deleteAll deletes several at a time, in order. What is cut short in the middle
-// leaves versions that can no longer be asked for, and all that can be.
+// deleteAll deletes several files at a time, oldest first. If it is interrupted, the
+// oldest versions can no longer be read and all others can.
 func (s *Snapshot) deleteAll(ctx context.Context, names []string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(cleaners)
@@ -171,7 +170,7 @@ func (s *Snapshot) deleteAll(ctx context.Context, names []string) error {
 	return g.Wait()
 }
 
-// staleSidecars names the sidecars that are old and that no checkpoint names.
+// staleSidecars returns the names of old sidecars that no checkpoint references.
 func (s *Snapshot) staleSidecars(ctx context.Context) ([]string, error) {
 	old := map[string]bool{}
 	limit := s.opts.Clock().Add(-sidecarAge)
@@ -209,8 +208,8 @@ func (s *Snapshot) staleSidecars(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// sidecarsOf names the sidecars of one file of a checkpoint. One that somebody
-// deletes meanwhile has none.
+// sidecarsOf returns the names of the sidecars that one file of a checkpoint
+// references. It returns none if the file was deleted meanwhile.
 func (s *Snapshot) sidecarsOf(ctx context.Context, f logpath.File) ([]string, error) {
 	var names []string
 	err := readEach(ctx, s.bucket, s.opts, []logpath.File{f}, func(batch []action.Action) error {

@@ -33,8 +33,8 @@ type clock struct {
 	stamps map[int]*int64
 }
 
-// clock returns the clock of the whole log up to s, which has to be the newest
-// version: it tells which versions have in-commit timestamps.
+// clock returns the clock of the whole log up to s. s must be the newest version,
+// because its properties define which versions have in-commit timestamps.
 func (s *Snapshot) clock(ctx context.Context) (*clock, error) {
 	commits, err := listCommits(ctx, s.bucket, 0, s.version)
 	if err != nil {
@@ -43,7 +43,8 @@ func (s *Snapshot) clock(ctx context.Context) (*clock, error) {
 	return s.clockOf(ctx, commits)
 }
 
-// clockOf is clock for the first commits of the log.
+// clockOf returns the clock of the given commits, which must be the first ones of the
+// log.
 func (s *Snapshot) clockOf(ctx context.Context, commits []versioned) (*clock, error) {
 	c := &clock{latest: s, commits: commits, stamps: map[int]*int64{}}
 	first, err := c.firstStamped(ctx)

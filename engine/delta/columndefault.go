@@ -42,8 +42,8 @@ func (a *Alteration) SetDefault(column, text string) error {
 	return a.editColumn(column, func(f Field) Field { return f.WithDefault(text) })
 }
 
-// DropDefault removes the default of a column, which is NULL then. The error is
-// [ErrInvalidSchema].
+// DropDefault removes the default of a column, so that omitted values are NULL. The
+// error is [ErrInvalidSchema].
 func (a *Alteration) DropDefault(column string) error {
 	return a.editColumn(column, func(f Field) Field { return f.withMetadata(keyDefault, nil) })
 }

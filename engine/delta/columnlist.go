@@ -2,7 +2,8 @@ package delta
 
 import "strings"
 
-// parseColumns reads a property that lists columns: "a, st.x, `odd, name`.`y`".
+// parseColumns parses a property that lists columns, such as "a, st.x, `odd,
+// name`.`y`".
 func parseColumns(text string) [][]string {
 	var list [][]string
 	var path []string

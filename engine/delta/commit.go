@@ -11,24 +11,24 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Committer publishes one version of a table. A catalog that ratifies commits
-// can take the place of the bucket.
+// Committer publishes the versions of a table. A catalog that ratifies commits can
+// replace the default, which writes to the bucket.
 type Committer interface {
-	// Publish makes body the content of a version, or finds that it has one.
-	// objstore.ErrExists: another commit has the version. objstore.ErrUnknown,
-	// and every error that is not listed: nobody knows. objstore.ErrDenied,
-	// ErrInvalidName and ErrUnavailable: nothing was published.
+	// Publish writes body as the commit of a version unless that version exists.
+	// Errors: objstore.ErrExists if the version has another commit; objstore.ErrDenied,
+	// ErrInvalidName and ErrUnavailable if nothing was published; objstore.ErrUnknown,
+	// and every other error, if the outcome is unknown.
 	Publish(ctx context.Context, version int64, body []byte) error
 }
 
-// bucketCommitter publishes by put-if-absent.
+// bucketCommitter publishes to a bucket by put-if-absent.
 type bucketCommitter struct{ bucket objstore.Bucket }
 
 func (c bucketCommitter) Publish(ctx context.Context, version int64, body []byte) error {
 	return c.bucket.PutIfAbsent(ctx, logpath.CommitName(version), body)
 }
 
-// outcome is what a try to publish came to.
+// outcome is the result of one attempt to publish.
 type outcome int
 
 const (
@@ -38,7 +38,7 @@ const (
 	refused
 )
 
-// publish tries once and names the outcome.
+// publish tries once to publish the version and classifies the result.
 func publish(ctx context.Context, c Committer, version int64, body []byte) (outcome, error) {
 	err := c.Publish(ctx, version, body)
 	switch {
@@ -55,15 +55,15 @@ func publish(ctx context.Context, c Committer, version int64, body []byte) (outc
 	return unknown, err
 }
 
-// Commit publishes the transaction as the next version and returns it. Lost
-// races are retried on top of the winners while the conflict rules allow it.
-// A transaction is committed at most once, whatever Commit returns.
+// Commit publishes the transaction as the next version and returns that version. After
+// a lost race it retries on top of the winning commits as long as the conflict rules
+// allow it. A transaction is committed at most once, whatever Commit returns.
 //
-// Errors: the family of [ErrConflict] (plan again from a fresh snapshot);
-// [ErrProtocolChanged], [ErrConcurrentTransaction], [ErrIdentityChanged],
-// [ErrLogBroken] (terminal); [ErrUnsupportedFeature], [ErrInvalidTxn] (nothing
-// was tried); [ErrCommitUnknown] (keep the data files, see [UnknownError]); and
-// those of the bucket, when nothing was published.
+// Errors: those that match [ErrConflict] (the caller may plan again from a fresh
+// snapshot); [ErrProtocolChanged], [ErrConcurrentTransaction], [ErrIdentityChanged],
+// [ErrLogBroken] (terminal); [ErrUnsupportedFeature], [ErrInvalidTxn] (nothing was
+// attempted); [ErrCommitUnknown] (the caller must keep the data files, see
+// [UnknownError]); and those of the bucket, if nothing was published.
 func (t *Txn) Commit(ctx context.Context) (*Snapshot, error) {
 	if t.done {
 		return nil, fmt.Errorf("transaction was used before: %w", ErrInvalidTxn)
@@ -83,8 +83,8 @@ func (t *Txn) commit(ctx context.Context) (*Snapshot, error) {
 	if err := base.checkHead(ctx); err != nil {
 		return nil, err
 	}
-	// pending is the outcome that nobody could tell yet: as long as its version
-	// is free, our commit may still land there.
+	// pending is an attempt with an unknown outcome. It can still be published while
+	// its version does not exist.
 	var pending *UnknownError
 	giveUp := func(err error) error {
 		if pending != nil {
@@ -101,7 +101,7 @@ func (t *Txn) commit(ctx context.Context) (*Snapshot, error) {
 		if err != nil {
 			return nil, giveUp(err)
 		}
-		// What we could not read back must not be written.
+		// A commit that cannot be read back must not be written.
 		own, err := decodeCommit(version, body, base.opts.Limits)
 		if err != nil {
 			return nil, giveUp(err)
@@ -143,7 +143,7 @@ func (s *Snapshot) committer() Committer {
 	return bucketCommitter{s.bucket}
 }
 
-// body prints the commit as it would follow s.
+// body encodes the commit for the version that follows s.
 func (t *Txn) body(s *Snapshot) ([]byte, error) {
 	opts := s.opts
 	now := opts.Clock().UnixMilli()
@@ -158,16 +158,16 @@ func (t *Txn) body(s *Snapshot) ([]byte, error) {
 		info.ReadVersion = &read
 	}
 	if s.flag(propRowTracking) {
-		info.Extra = rowsKept
+		info.Extra = rowIDsPreserved
 	}
 	if info.OperationParameters == nil {
 		info.OperationParameters = map[string]string{}
 	}
 	metadata := t.metadata
-	if s.stampedAfter(metadata) {
+	if s.timestampedAfter(metadata) {
 		ict := max(now, s.timestamp.UnixMilli()+1)
 		info.InCommitTimestamp = &ict
-		metadata = s.stampedSince(metadata, ict)
+		metadata = s.withEnablement(metadata, ict)
 	}
 	adds, rowIDs, err := t.numberRows(s)
 	if err != nil {
@@ -198,30 +198,31 @@ func appendAll[T action.Action](to []action.Action, from []T) []action.Action {
 	return to
 }
 
-// String is the level's name in the log.
+// String returns the level's name in the log.
 func (i Isolation) String() string {
 	return [...]string{"Serializable", "WriteSerializable", "SnapshotIsolation"}[i]
 }
 
-// resolveTimeout bounds the look at a commit that may have landed, which must
-// go on when the caller's context has ended.
+// resolveTimeout bounds the lookup of a commit that may have been published. The lookup
+// continues after the caller's context ends.
 const resolveTimeout = 15 * time.Second
 
-// rebased is what a look at the versions after base found.
+// rebased is the result of reading the versions after base.
 type rebased struct {
-	// snapshot is base with the winners applied, or our own commit.
+	// snapshot is base with the winning commits applied, or the version of this
+	// transaction.
 	snapshot *Snapshot
-	// ours: one of the commits is this very transaction.
+	// ours reports whether this transaction is one of the commits.
 	ours bool
-	// taken: the version after base belongs to somebody else for good.
+	// taken reports whether another commit has the version after base.
 	taken bool
-	// err is a conflict, or why we could not see.
+	// err is a conflict, or an error of reading the commits.
 	err error
 }
 
-// rebase reads what was committed after base and judges it. It finds our own
-// commit there after an unknown outcome, and also after a lost race: a store's
-// client repeats requests, so what won may be our first request.
+// rebase reads the commits after base and applies the conflict rules to them. It looks
+// for this transaction after an unknown outcome and also after a lost race: the client
+// of a store repeats requests, so the winner may be this transaction's first request.
 func (t *Txn) rebase(ctx context.Context, base *Snapshot, a *attempt) (r rebased) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
@@ -268,9 +269,9 @@ func (t *Txn) rebase(ctx context.Context, base *Snapshot, a *attempt) (r rebased
 	return r
 }
 
-// landed makes the snapshot of our own commit, which is size bytes long.
+// landed returns the snapshot of this transaction's published commit of size bytes.
 func (t *Txn) landed(ctx context.Context, base *Snapshot, own *commit, size int) (*Snapshot, error) {
-	// Nothing may turn a commit that landed into an error.
+	// The commit is published, so the caller's context must not turn it into an error.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
 	name := logpath.CommitName(own.version)

@@ -10,15 +10,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// checkCompacted judges the paths in a file that commits were compacted into
-// (protocol, "Log Compaction Files"). Nothing else is taken from it: writers leave
-// removals out of such files once they are expired, and with them files that were
-// added before the range would come back, rows that were deleted among them. The
-// commits are there all the same, and say it right.
+// checkCompacted checks the paths in a log compaction file (protocol, "Log Compaction
+// Files"). The snapshot is built from the commits, not from this file: writers omit
+// expired removals from such files, so files added before the range, and their deleted
+// rows, would reappear.
 //
-// Another reader may prefer the file, so an unsafe path in it is one of the table;
-// also where the rest cannot be read, because such a reader may take what it can
-// before it fails. Damage by itself is no matter of the table.
+// An unsafe path in the file makes the table unreadable, because other readers may
+// prefer the file. This also holds if other parts of the file are damaged, because a
+// reader may use what it can decode before it fails. Damage alone is not an error.
 func checkCompacted(ctx context.Context, b objstore.Bucket, opts Options, f logpath.File) error {
 	body, err := readObject(ctx, b, f.Name, int64(opts.Limits.CommitBytes), f.Size)
 	if errors.Is(err, objstore.ErrNotFound) {

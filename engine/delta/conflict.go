@@ -7,21 +7,21 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Isolation is how much a transaction may be disturbed by those that win.
+// Isolation is the degree to which a transaction tolerates concurrent commits.
 type Isolation int
 
-// The levels, strictest first.
+// The isolation levels, strictest first.
 const (
-	// Serializable: the outcome is as if the transactions ran one by one.
+	// Serializable: the result is as if the transactions ran one after the other.
 	Serializable Isolation = iota
-	// WriteSerializable: as Serializable, but blind appends may be ordered
-	// before or after a reader as if at will.
+	// WriteSerializable: as Serializable, but blind appends may be ordered before or
+	// after a transaction that reads.
 	WriteSerializable
-	// SnapshotIsolation: only removals of the same files disturb.
+	// SnapshotIsolation: only removals of the same files conflict.
 	SnapshotIsolation
 )
 
-// reads is what the outcome of a transaction depends on.
+// reads describes what the result of a transaction depends on.
 type reads struct {
 	whole      bool
 	files      map[string]struct{}
@@ -29,7 +29,7 @@ type reads struct {
 	apps       map[string]struct{}
 }
 
-// attempt is a transaction as the conflict rules see it.
+// attempt describes a transaction to the conflict rules.
 type attempt struct {
 	reads           reads
 	isolation       Isolation
@@ -41,13 +41,13 @@ type attempt struct {
 	removes         map[string]struct{}
 }
 
-// winner is a commit that took a version which we wanted.
+// winner describes a commit that took a version which the transaction tried to write.
 type winner struct {
 	version         int64
 	protocol        *action.Protocol
 	before          *action.Protocol
 	changesMetadata bool
-	// blindAppend is false also when the writer did not say.
+	// blindAppend is false if the writer did not state it.
 	blindAppend bool
 	adds        []*action.Add
 	removes     []string
@@ -55,9 +55,8 @@ type winner struct {
 	domains     []string
 }
 
-// rules are applied in this order; the first error decides. Each is a pure
-// function of what we read and write and of what won. The names are those that
-// the field uses for them.
+// rules are applied in this order; the first error decides. Each is a pure function of
+// the transaction's reads and writes and of the winning commit.
 var rules = []struct {
 	name  string
 	check func(*attempt, *winner) error
@@ -71,7 +70,7 @@ var rules = []struct {
 	{"concurrent-delete-delete", deleteDeleteRule},
 }
 
-// conflict judges one winner.
+// conflict applies the rules to one winning commit.
 func conflict(a *attempt, w *winner) error {
 	for _, r := range rules {
 		if err := r.check(a, w); err != nil {
@@ -81,8 +80,8 @@ func conflict(a *attempt, w *winner) error {
 	return nil
 }
 
-// harmlessFeatures may appear while we work: they ask nothing of rows that
-// were written without them.
+// harmlessFeatures may be added while a transaction runs: they impose no requirement on
+// rows that were written without them.
 var harmlessFeatures = []string{
 	featAppendOnly, featCDF, featMapping, featDV, featNTZ, featDomains, featV2Checkpoint,
 	featTypeWidening, featTypeWideningOld, featICT, featICTOld, featVacuumCheck,
@@ -110,8 +109,8 @@ func protocolRule(a *attempt, w *winner) error {
 	return nil
 }
 
-// metadataRule is stricter than the reference: any change of the metadata may
-// have changed what our rows had to satisfy.
+// metadataRule is stricter than the reference implementation: any change of the
+// metadata may have changed the requirements for new rows.
 func metadataRule(_ *attempt, w *winner) error {
 	if w.changesMetadata {
 		return ErrMetadataChanged
@@ -137,9 +136,9 @@ func transactionRule(a *attempt, w *winner) error {
 	return nil
 }
 
-// appendRule finds added files that we should have read. Files that only
-// rearrange rows bring none that we have not seen: whether we depend on where
-// the rows were is told by what was removed.
+// appendRule finds added files that the transaction should have read. Files with
+// dataChange=false hold no new rows; if the transaction depends on the location of
+// rows, the rules about removals detect it.
 func appendRule(a *attempt, w *winner) error {
 	switch {
 	case a.blindAppend || len(w.adds) == 0 || a.isolation == SnapshotIsolation:
@@ -155,7 +154,7 @@ func appendRule(a *attempt, w *winner) error {
 	return nil
 }
 
-// wouldRead reports whether a plan made later would have looked at the file.
+// wouldRead reports whether the transaction would have read the file if it had existed.
 func (a *attempt) wouldRead(add *action.Add) bool {
 	if a.reads.whole || a.changesMetadata || a.changesProtocol {
 		return true
@@ -198,7 +197,7 @@ func deleteDeleteRule(a *attempt, w *winner) error {
 	return nil
 }
 
-// attempt describes t to the rules.
+// attempt returns the description of t for the rules.
 func (t *Txn) attempt() *attempt {
 	a := &attempt{
 		reads:           t.reads,
@@ -220,8 +219,8 @@ func (t *Txn) attempt() *attempt {
 	return a
 }
 
-// isolation is the table's level, lowered for a transaction that only
-// rearranges rows: nobody's outcome depends on where a row lies.
+// isolation returns the table's level. A transaction that only rearranges rows gets a
+// lower one, because no result depends on the location of a row.
 func (t *Txn) isolation() Isolation {
 	rearranges := t.metadata == nil && t.protocol == nil && len(t.txns) == 0 && len(t.domains) == 0
 	for _, a := range t.adds {
@@ -239,7 +238,8 @@ func (t *Txn) isolation() Isolation {
 	return Serializable
 }
 
-// winner describes a commit to the rules; before is the protocol it found.
+// winner returns the description of the commit for the rules. before is the protocol of
+// the previous version.
 func (c *commit) winner(before *action.Protocol, at place) (*winner, error) {
 	w := &winner{version: c.version, before: before}
 	if blind := c.info().IsBlindAppend; blind != nil {

@@ -21,15 +21,15 @@ type CreateOptions struct {
 	Properties       map[string]string
 	Name             string
 	Description      string
-	// UserID and UserName go into the first commit.
+	// UserID and UserName are recorded in the first commit.
 	UserID   string
 	UserName string
-	// Options are those of the snapshot. At is ignored.
+	// Options apply to the returned snapshot. At is ignored.
 	Options Options
 }
 
-// Create writes version 0 of a table into a folder that holds none. Data files
-// that lie there already are not part of it.
+// Create writes version 0 of a table into a folder without a log. Existing data files
+// in the folder do not become part of the table.
 //
 // Errors: those of [CreateOptions.Validate], [ErrTableExists],
 // [ErrUnsupportedFeature], [ErrCommitUnknown], and those of the bucket.
@@ -68,8 +68,8 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 		SchemaString: schemaString, PartitionColumns: slices.Clone(c.PartitionColumns),
 		Configuration: c.Properties, CreatedTime: new(opts.Clock().UnixMilli()),
 	}
-	// A listing first: where old commits are cleaned up, version 0 is free in
-	// the middle of a table's life.
+	// List first: in a table whose old commits were cleaned up, version 0 does not
+	// exist either.
 	for o, err := range b.List(ctx, logpath.Dir, objstore.ListOptions{Shallow: true}) {
 		if err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 	return before.publishFirst(ctx, c)
 }
 
-// unlessEmpty returns nil if text is empty, so that the log does not get the member.
+// unlessEmpty returns nil if text is empty, so that the member is omitted from the log.
 func unlessEmpty(text string) *string {
 	if text == "" {
 		return nil
@@ -101,7 +101,7 @@ func unlessEmpty(text string) *string {
 	return &text
 }
 
-// publishFirst turns the snapshot before the first version into that version.
+// publishFirst publishes version 0 on top of s, which is the empty state before it.
 func (s *Snapshot) publishFirst(ctx context.Context, c CreateOptions) (*Snapshot, error) {
 	t := s.Begin(Operation{Name: "CREATE TABLE", UserID: c.UserID, UserName: c.UserName, Parameters: map[string]string{
 		"isManaged":   "false",
@@ -126,8 +126,8 @@ func (s *Snapshot) publishFirst(ctx context.Context, c CreateOptions) (*Snapshot
 	if result == committed {
 		first, err = t.landed(ctx, s, own, len(body))
 	} else {
-		// Ours may have landed behind an unknown outcome or a client's
-		// repeated request.
+		// The commit may have been published despite an unknown outcome, or by a
+		// request that the client repeated.
 		r := t.rebase(ctx, s, t.attempt())
 		switch {
 		case r.ours:

@@ -31,8 +31,8 @@ const (
 	Void         Primitive = "void"
 )
 
-// Known reports whether p is one of the types above. Schemas of features that
-// we do not have may name others.
+// Known reports whether p is one of the types above. A schema can name other types if
+// the table uses an unknown feature.
 func (p Primitive) Known() bool {
 	switch p {
 	case String, Long, Integer, Short, Byte, Float, Double, Boolean, Binary, Date, Timestamp, TimestampNTZ, Variant, Void:

@@ -2,16 +2,18 @@ package delta
 
 import "sync"
 
-// derived is what a reader made out of a snapshot, such as parsed statistics.
+// derived caches a value that a reader computed from a snapshot, such as parsed
+// statistics.
 type derived struct {
 	mu    sync.Mutex
 	value any
-	// before is what was made last of a snapshot that this one follows.
+	// before is the newest value derived from an earlier version.
 	before any
 }
 
-// latest is what a following snapshot may build on. Only one value is handed
-// on: a chain of snapshots that nobody derives from keeps no more than that.
+// latest returns the value from which the next snapshot's value can be built. Only one
+// value is passed on, so a chain of snapshots without derived values retains no more
+// than that.
 func (d *derived) latest() any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -21,11 +23,11 @@ func (d *derived) latest() any {
 	return d.before
 }
 
-// Derived returns what build makes out of s, and keeps it as long as s lives.
-// It is for one reader, which alone knows the type. before is what that reader
-// derived from an earlier version, or nil: files that both versions hold are
-// the same [File.Add] in both, so that nothing about them has to be found out
-// twice. build runs once and must not call Derived.
+// Derived returns the value of build for s and caches it for the lifetime of s. It has
+// a single user, which knows the type of the value. before is the value that this user
+// derived from an earlier version, or nil. A file that is live in both versions has the
+// same [File.Add] pointer in both, so results about it can be reused. build runs once
+// and must not call Derived.
 func (s *Snapshot) Derived(build func(before any) any) any {
 	d := s.derived
 	d.mu.Lock()

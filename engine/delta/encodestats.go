@@ -13,24 +13,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ColumnStats is what a writer of Parquet knows about one leaf column of a
-// file.
+// ColumnStats holds the statistics that a Parquet writer reports for one leaf column of
+// a file.
 type ColumnStats struct {
-	// Path leads from the column to the leaf, by the names in the file: {"st",
-	// "x"}.
+	// Path is the path of the leaf by physical names, such as {"st", "x"}.
 	Path []string
-	// Min and Max are values as DuckDB prints them (COPY … RETURN_STATS), or
-	// nil when unknown or when every value is null.
+	// Min and Max are values as DuckDB prints them (COPY … RETURN_STATS). They are nil
+	// if unknown or if every value is NULL.
 	Min, Max *string
-	// NullCount is nil when unknown.
+	// NullCount is nil if unknown.
 	NullCount *int64
-	// HasNaN voids both bounds.
+	// HasNaN invalidates both bounds.
 	HasNaN bool
 }
 
-// EncodeStats prints the statistics of a file that is to be added to s. The columns
-// that the table is clustered by have statistics whatever the properties say
-// (protocol, "Clustered Table"). Errors: [ErrInvalidValue], [ErrMalformed].
+// EncodeStats returns the statistics of a new file of s as JSON. Clustering columns
+// always have statistics, whatever the properties say (protocol, "Clustered Table").
+// Errors: [ErrInvalidValue], [ErrMalformed].
 func (s *Snapshot) EncodeStats(numRecords int64, columns []ColumnStats) (string, error) {
 	clustered, err := s.clusteredBy()
 	if err != nil {
@@ -39,19 +38,19 @@ func (s *Snapshot) EncodeStats(numRecords int64, columns []ColumnStats) (string,
 	return encodeStats(s.schema, s.PartitionColumns(), s.Properties(), clustered, numRecords, columns)
 }
 
-// EncodeStats prints a file's statistics by the rules of the protocol's section
-// "Per-file Statistics" and of the properties delta.dataSkipping…. A bound
-// that has no safe form is left out: a missing bound costs time, a wrong one
-// hides rows. Columns that the schema lacks, partition columns, and leaves
-// inside arrays and maps are ignored.
+// EncodeStats returns a file's statistics as JSON (protocol, "Per-file Statistics"),
+// limited to the columns that the properties delta.dataSkipping… select. A bound
+// without an exact or safely rounded form is omitted: a missing bound only prevents
+// pruning, but a wrong one hides rows. Columns that are not in the schema, partition
+// columns, and leaves inside arrays and maps are ignored.
 func EncodeStats(schema Struct, partitionColumns []string, properties map[string]string,
 	numRecords int64, columns []ColumnStats,
 ) (string, error) {
 	return encodeStats(schema, partitionColumns, properties, nil, numRecords, columns)
 }
 
-// encodeStats is EncodeStats of a table that is clustered by columns with these
-// paths in files.
+// encodeStats implements EncodeStats for a table with clustering columns, which are
+// given as paths of physical names.
 func encodeStats(schema Struct, partitionColumns []string, properties map[string]string, clustered [][]string,
 	numRecords int64, columns []ColumnStats,
 ) (string, error) {
@@ -81,11 +80,11 @@ func encodeStats(schema Struct, partitionColumns []string, properties map[string
 	return string(text), nil
 }
 
-// pathKey joins with a character that no name holds.
+// pathKey joins the elements with a character that never occurs in names.
 func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
-// indexedColumns returns whether the n-th leaf, at a path by the schema's names and
-// at another by those in files, gets statistics.
+// indexedColumns returns a function that reports whether the n-th leaf has statistics.
+// The leaf is given by its path in logical and in physical names.
 func indexedColumns(properties map[string]string, clustered [][]string) func(n int, path, filePath []string) bool {
 	below := func(path []string, list [][]string, same func(a, b string) bool) bool {
 		return slices.ContainsFunc(list, func(c []string) bool {
@@ -116,8 +115,8 @@ type statsEncoder struct {
 	leaves int
 }
 
-// encode mirrors a struct, which lies at a path by the schema's names and at
-// another by those in files.
+// encode returns the statistics of a struct, which is given by its path in logical and
+// in physical names.
 func (e *statsEncoder) encode(s Struct, path, filePath []string) (mins, maxs, nulls map[string]any) {
 	mins, maxs, nulls = map[string]any{}, map[string]any{}, map[string]any{}
 	for _, f := range s.Fields {
@@ -154,7 +153,7 @@ func (e *statsEncoder) encode(s Struct, path, filePath []string) (mins, maxs, nu
 	return mins, maxs, nulls
 }
 
-// bound returns nil for a bound that is unknown or has no safe form.
+// bound returns nil if the bound is unknown or has no safe form.
 func (e *statsEncoder) bound(t DataType, text *string, upper bool) any {
 	if text == nil {
 		return nil
@@ -187,8 +186,8 @@ func (e *statsEncoder) bound(t DataType, text *string, upper bool) any {
 	return nil
 }
 
-// floatBound widens zero to both zeros: readers differ on whether they are
-// equal.
+// floatBound extends a bound of zero to cover both zeros, because readers disagree on
+// whether they are equal.
 func floatBound(text string, bits int, upper bool) any {
 	f, err := strconv.ParseFloat(text, bits)
 	switch {
@@ -202,7 +201,8 @@ func floatBound(text string, bits int, upper bool) any {
 	return jsontext.Value(strconv.FormatFloat(f, 'g', -1, bits))
 }
 
-// timeBound rounds outwards to the milliseconds that the form has.
+// timeBound rounds a lower bound down and an upper bound up to milliseconds, the
+// precision of statistics.
 func timeBound(text string, upper, zoned bool) any {
 	at, ok := parseTimestamp(text)
 	if !ok {
@@ -220,9 +220,9 @@ func timeBound(text string, upper, zoned bool) any {
 	return ms.Format("2006-01-02T15:04:05.000")
 }
 
-// textBound cuts a string to the prefix. A cut maximum gets a character that is
-// not below the first one cut off, so that it still is a maximum in the order
-// of code points.
+// textBound truncates a string to the prefix length. A truncated maximum gets an
+// additional character that is not less than the first one cut off, so that it remains
+// an upper bound in code point order.
 func (e *statsEncoder) textBound(text string, upper bool) any {
 	if !utf8.ValidString(text) {
 		return nil

@@ -38,15 +38,15 @@ const (
 	featAbsolute         = "absolute paths"
 )
 
-// readable are the reader features that the scan of DuckDB's extension or a list
-// of the files applies, or that change nothing for them.
+// readable lists the supported reader features: those that DuckDB's extension or a scan
+// of the listed files applies, and those that do not affect reading.
 var readable = []string{
 	featMapping, featDV, featNTZ, featTypeWidening, featTypeWideningOld, featV2Checkpoint,
 	featVacuumCheck, featVariant, featVariantOld, featVariantShred, featVariantShredOld,
 }
 
-// writable are the writer features that a commit of ours can honour; some only
-// while they are not active, which CheckWritable looks at.
+// writable lists the supported writer features. Some are supported only while they are
+// not active; CheckWritable checks that.
 var writable = []string{
 	featAppendOnly, featInvariants, featChecks, featCDF, featGenerated, featDefaults, featIdentity,
 	featMapping, featDV, featNTZ, featTypeWidening, featTypeWideningOld, featV2Checkpoint,
@@ -54,32 +54,31 @@ var writable = []string{
 	featVariant, featVariantOld, featVariantShred, featVariantShredOld,
 }
 
-// Duty is something that a table demands of every new row and that the log
-// cannot do by itself.
+// Duty is a requirement of the table for every new row that the log itself cannot
+// enforce.
 type Duty int
 
-// The duties that a caller may take over. NOT NULL is always the caller's.
+// The duties that a caller can fulfil. NOT NULL is always the caller's duty.
 const (
-	// EvaluatesChecks: every CHECK constraint was true of every new row.
+	// EvaluatesChecks: every CHECK constraint is true for every new row.
 	EvaluatesChecks Duty = iota
-	// EvaluatesInvariants: every column invariant was true of every new row.
+	// EvaluatesInvariants: every column invariant is true for every new row.
 	EvaluatesInvariants
-	// FillsDefaults: omitted columns got their defaults.
+	// FillsDefaults: omitted columns have their default values.
 	FillsDefaults
-	// FillsGenerated: generated columns hold their expression's value.
+	// FillsGenerated: generated columns have the values of their expressions.
 	FillsGenerated
-	// KeepsRowIDs: rows that moved to another file have their ids and commit
-	// versions there, in the columns of [Snapshot.RowColumns].
+	// KeepsRowIDs: rows that moved to another file store their row ids and commit
+	// versions in the columns of [Snapshot.RowColumns].
 	KeepsRowIDs
 )
 
-// CheckReadable refuses a table that cannot be read correctly. Its error is a
-// [FeatureError].
+// CheckReadable returns a [FeatureError] if the table cannot be read correctly.
 func CheckReadable(s *Snapshot) error { return s.checkReader() }
 
-// CheckScannable refuses a table that DuckDB's extension would misread, although
-// its files can be read one by one with [CheckReadable]'s consent. Its error is a
-// [FeatureError].
+// CheckScannable returns a [FeatureError] if DuckDB's extension would misread the
+// table. It is stricter than [CheckReadable], which accepts tables whose files can be
+// read one by one.
 func CheckScannable(s *Snapshot) error {
 	if err := s.checkReader(); err != nil {
 		return err
@@ -107,7 +106,8 @@ func CheckScannable(s *Snapshot) error {
 	return nil
 }
 
-// checkReader refuses tables that neither this package nor the engine can read.
+// checkReader refuses tables that neither DuckDB's extension nor a scan of the listed
+// files can read.
 func (s *Snapshot) checkReader() error {
 	p := s.state.protocol
 	refuse := func(feature, reason string) error {
@@ -121,7 +121,8 @@ func (s *Snapshot) checkReader() error {
 			return refuse(f, "")
 		}
 	}
-	// Their commits do not lie in the log, whichever list names them.
+	// The commits of such tables are not all in the log, whichever list has the
+	// feature.
 	for _, f := range p.WriterFeatures {
 		if f == featCatalogManaged || strings.HasPrefix(f, "catalogOwned") {
 			return refuse(f, "commits live in a catalog")
@@ -139,7 +140,7 @@ func (s *Snapshot) checkReader() error {
 	if bad != "" {
 		return refuse("type "+string(bad), "")
 	}
-	if reason := s.oddVoid(); reason != "" {
+	if reason := s.undefinedVoid(); reason != "" {
 		return refuse(featVoid, reason)
 	}
 	nul := false
@@ -147,19 +148,18 @@ func (s *Snapshot) checkReader() error {
 	if nul {
 		return refuse("column name with a zero byte", "no statement can name it")
 	}
-	if s.doubled != "" {
+	if s.duplicate != "" {
 		return refuse(featAbsolute, "a file is live under two paths")
 	}
 	if column := foreignChange(s.schema); column != "" {
-		return refuse(featTypeWidening, "a change of the type of column "+column)
+		return refuse(featTypeWidening, "unsupported type change of column "+column)
 	}
 	return nil
 }
 
-// CheckWritable refuses a table to which we, together with a caller that takes
-// over the given duties, may not add rows. Its error is a [FeatureError].
-// Commits check by themselves what they do, which may be less (no new rows) or
-// more (see [CheckRewritable]).
+// CheckWritable returns a [FeatureError] if a caller that fulfils the given duties
+// cannot add rows to the table. [Txn.Commit] checks exactly what the transaction does,
+// which may need less (no new rows) or more (see [CheckRewritable]).
 func CheckWritable(s *Snapshot, duties ...Duty) error {
 	if err := s.checkWriter(); err != nil {
 		return err
@@ -170,9 +170,8 @@ func CheckWritable(s *Snapshot, duties ...Duty) error {
 	return s.checkFileTypes()
 }
 
-// CheckRewritable refuses a table whose rows may not move from one file to
-// another, as a rewrite or a compaction makes them. Its error is a
-// [FeatureError].
+// CheckRewritable returns a [FeatureError] if rows of the table cannot be moved to
+// another file by a rewrite or a compaction.
 func CheckRewritable(s *Snapshot) error {
 	if err := s.checkWriter(); err != nil {
 		return err
@@ -183,10 +182,10 @@ func CheckRewritable(s *Snapshot) error {
 	return s.checkFileTypes()
 }
 
-// oddVoid returns where the schema has a void type whose meaning is undefined: in a list
-// or map, as a partition column, or in a table without any column that files hold. It
-// returns "" if there is none.
-func (s *Snapshot) oddVoid() string {
+// undefinedVoid returns where the schema has a void type whose meaning is undefined: in
+// a list or map, as a partition column, or in a table without any column stored in
+// files. It returns "" if there is none.
+func (s *Snapshot) undefinedVoid() string {
 	reason := ""
 	walkTypes(s.schema, func(t DataType) {
 		switch t := t.(type) {
@@ -208,7 +207,7 @@ func (s *Snapshot) oddVoid() string {
 		}
 	}
 	if void && !stored {
-		reason = "as the only columns of files"
+		reason = "with no other column in files"
 	}
 	return reason
 }
@@ -217,7 +216,7 @@ func refuseWrite(feature, reason string) error {
 	return &FeatureError{Feature: feature, Write: true, Reason: reason}
 }
 
-// checkWriter refuses a table to which no commit of ours may be added.
+// checkWriter refuses a table to which no commit can be added.
 func (s *Snapshot) checkWriter() error {
 	if err := s.checkReader(); err != nil {
 		return err
@@ -234,7 +233,7 @@ func (s *Snapshot) checkWriter() error {
 	return s.checkMapping()
 }
 
-// checkFileTypes refuses columns that our files cannot hold.
+// checkFileTypes refuses column types that this engine cannot write.
 func (s *Snapshot) checkFileTypes() error {
 	var found error
 	walkFields(s.schema, func(f Field) {
@@ -292,7 +291,7 @@ func (s *Snapshot) Constraints() map[string]string {
 	return out
 }
 
-// ContainsType reports whether t is the primitive type p or has it at some depth.
+// ContainsType reports whether t is the primitive type p or contains it at any depth.
 func ContainsType(t DataType, p Primitive) bool {
 	found := false
 	walkTypes(t, func(t DataType) { found = found || t == DataType(p) })
@@ -315,7 +314,7 @@ func walkTypes(t DataType, visit func(DataType)) {
 	}
 }
 
-// walkFields visits every field of every struct at or below t.
+// walkFields visits every field of every struct in t, at any depth.
 func walkFields(t DataType, visit func(Field)) {
 	walkTypes(t, func(t DataType) {
 		if s, ok := t.(Struct); ok {
@@ -326,11 +325,12 @@ func walkFields(t DataType, visit func(Field)) {
 	})
 }
 
-// Mapped reports whether files have other names for columns than the schema.
+// Mapped reports whether column mapping is enabled, so that columns have physical names
+// in files.
 func (s *Snapshot) Mapped() bool { return mapped(s.Properties()) }
 
-// Widened reports whether a column or member once had a narrower type, which
-// files may still have.
+// Widened reports whether a column or nested field once had a narrower type, which
+// files may still use.
 func (s *Snapshot) Widened() bool { return s.WidenedColumns() != nil }
 
 // WidenedColumns returns the names of columns whose files may hold a narrower type, of
@@ -350,9 +350,8 @@ func (s *Snapshot) WidenedColumns() []string {
 	return names
 }
 
-// WholeFiles reports whether every live file is known to hold every column of
-// the schema that is not a partition column. It is known of files that this
-// engine added under the schema as it is; a checkpoint does not tell who added
-// a file, so a table that was loaded from one has no whole files until its old
-// ones are replaced.
+// WholeFiles reports whether every live file is known to hold every column of the
+// schema except partition columns. This is known for files that this engine added under
+// the current schema. A checkpoint does not record who added a file, so a table loaded
+// from one has no such files until its old files are replaced.
 func (s *Snapshot) WholeFiles() bool { return s.state.whole }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A path leads to a column or a part of one: the names of struct members, and
-// "element", "key" and "value" for what is in arrays and maps.
+// A path identifies a column or a nested type: the names of struct fields, and
+// "element", "key" and "value" for the contents of arrays and maps.
 
-// editType returns t with the type at path replaced by what edit makes of it.
-// inside says whether the path leads through an array or a map.
+// editType returns t with the type at path replaced by the result of edit. inside
+// reports whether the path leads through an array or a map.
 func editType(t DataType, path []string, inside bool, edit func(t DataType, inside bool) (DataType, error)) (DataType, error) {
 	if len(path) == 0 {
 		return edit(t, inside)
@@ -46,8 +46,8 @@ func editType(t DataType, path []string, inside bool, edit func(t DataType, insi
 	return nil, noColumn(path)
 }
 
-// editFields returns s with the members of the struct that holds the end of
-// path replaced by what edit makes of them; i is the index of that end.
+// editFields returns s with the fields of the struct at path's parent replaced by the
+// result of edit; i is the index of the path's last element.
 func editFields(s Struct, path []string, edit func(fields []Field, i int, inside bool) ([]Field, error)) (Struct, error) {
 	if len(path) == 0 {
 		return Struct{}, noColumn(path)
@@ -71,7 +71,7 @@ func editFields(s Struct, path []string, edit func(fields []Field, i int, inside
 	return t.(Struct), nil //nolint:forcetypeassert // the outermost type stays a struct
 }
 
-// index finds a member by its name, in any case: no two differ in case only.
+// index returns the index of a field by its case-insensitive name, which is unique.
 func (s Struct) index(name string) int {
 	return slices.IndexFunc(s.Fields, func(f Field) bool { return strings.EqualFold(f.Name, name) })
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// MemoryBytes estimates what the snapshot holds in memory, which grows with its
-// files and their statistics. Snapshots that follow each other share most of
-// it. What readers derived counts as once more the statistics.
+// MemoryBytes estimates the memory of the snapshot, which grows with the number of
+// files and their statistics. Consecutive snapshots share most of it. Derived values
+// are estimated to be as large as the statistics.
 func (s *Snapshot) MemoryBytes() int64 {
 	const own = 4 << 10
 	total := own + int64(len(s.state.metadata.SchemaString)) + s.state.weight
@@ -18,7 +18,7 @@ func (s *Snapshot) MemoryBytes() int64 {
 	return total
 }
 
-// perFile is what the maps of a state need for an entry.
+// perFile is the size of one entry in the maps of a state.
 const perFile = int64(unsafe.Sizeof(entry[*action.Add]{}))
 
 func addWeight(a *action.Add) int64 {

@@ -16,7 +16,7 @@ func (s *Snapshot) ForeignSince(version int64) bool {
 }
 
 // BaseVersion returns the version of the checkpoint from which this snapshot was
-// loaded, also if it was refreshed since; -1 without a checkpoint.
+// loaded, or -1 if there was none. A refresh does not change it.
 func (s *Snapshot) BaseVersion() int64 { return s.state.base }
 
 // foreignTo reports whether c has another writer and can violate rules about rows.

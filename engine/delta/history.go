@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// HistoryEntry is one version as its commit describes itself.
+// HistoryEntry describes one version by its commitInfo.
 type HistoryEntry struct {
 	Version             int64
 	Timestamp           time.Time
@@ -21,7 +21,7 @@ type HistoryEntry struct {
 	OperationMetrics    map[string]string
 	UserID              string
 	UserName            string
-	// ReadVersion and IsBlindAppend are nil when the writer did not say.
+	// ReadVersion and IsBlindAppend are nil if the writer did not state them.
 	ReadVersion   *int64
 	IsBlindAppend *bool
 	EngineInfo    string
@@ -31,8 +31,8 @@ type HistoryEntry struct {
 	TableID string
 }
 
-// History returns up to limit versions below before, newest first; before zero
-// or less means from s on. It ends early where older commits are cleaned up.
+// History returns up to limit versions less than before, newest first. If before is
+// zero or negative, it starts with s. It ends early if older commits were cleaned up.
 func (s *Snapshot) History(ctx context.Context, limit int, before int64) ([]HistoryEntry, error) {
 	last := s.version
 	if before > 0 {
@@ -100,7 +100,7 @@ func listCommits(ctx context.Context, b objstore.Bucket, first, last int64) ([]v
 	return l.commits[:end], nil
 }
 
-// versionAt finds the last version committed at or before t.
+// versionAt returns the last version committed at or before t.
 func versionAt(ctx context.Context, b objstore.Bucket, opts Options, t time.Time) (int64, error) {
 	latest, err := load(ctx, b, opts, -1)
 	if err != nil {
@@ -120,8 +120,8 @@ func versionAt(ctx context.Context, b objstore.Bucket, opts Options, t time.Time
 	return clock.commits[n-1].version, nil
 }
 
-// LookupCommit reports whether a version was written by the transaction with
-// the given id. It resolves an [UnknownError] later.
+// LookupCommit reports whether the transaction with the given id wrote the version. It
+// resolves an [UnknownError] later.
 func LookupCommit(ctx context.Context, b objstore.Bucket, version int64, txnID string) (bool, error) {
 	c, err := readCommit(ctx, b, version, action.Limits{}.OrDefault())
 	if errors.Is(err, objstore.ErrNotFound) {

@@ -8,28 +8,28 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// propICTTimestamp stands beside propICTVersion: the time of that version.
+// propICTTimestamp holds the in-commit timestamp of the version in propICTVersion.
 const propICTTimestamp = "delta.inCommitTimestampEnablementTimestamp"
 
-// stampedAfter reports whether the version that a commit makes of s has an
-// in-commit timestamp: that is a matter of the properties with which it leaves
-// the table (protocol, "In-Commit Timestamps"). m is its metadata, or nil.
-func (s *Snapshot) stampedAfter(m *action.Metadata) bool {
+// timestampedAfter reports whether the commit after s needs an in-commit timestamp. The
+// table properties that the commit leaves in effect decide (protocol, "In-Commit
+// Timestamps"). m is the metadata that the commit sets, or nil.
+func (s *Snapshot) timestampedAfter(m *action.Metadata) bool {
 	if m == nil {
 		return s.inCommitTimestamps()
 	}
 	return strings.EqualFold(m.Configuration[propICT], "true")
 }
 
-// stampedSince adds to metadata that switches in-commit timestamps on from which
-// version they are there: the commits before have none. A new table needs none.
-func (s *Snapshot) stampedSince(m *action.Metadata, timestamp int64) *action.Metadata {
+// withEnablement records in metadata that enables in-commit timestamps the version from
+// which on commits have them. A new table does not need this.
+func (s *Snapshot) withEnablement(m *action.Metadata, timestamp int64) *action.Metadata {
 	if m == nil || s.version < 0 || s.inCommitTimestamps() {
 		return m
 	}
-	told := *m
-	told.Configuration = maps.Clone(m.Configuration)
-	told.Configuration[propICTVersion] = strconv.FormatInt(s.version+1, 10)
-	told.Configuration[propICTTimestamp] = strconv.FormatInt(timestamp, 10)
-	return &told
+	enabled := *m
+	enabled.Configuration = maps.Clone(m.Configuration)
+	enabled.Configuration[propICTVersion] = strconv.FormatInt(s.version+1, 10)
+	enabled.Configuration[propICTTimestamp] = strconv.FormatInt(timestamp, 10)
+	return &enabled
 }

@@ -7,13 +7,12 @@ import (
 	"slices"
 )
 
-// layered is a map from the identity of a logical file to its action. A large
-// sorted base is shared by the snapshots that follow each other; what changed
-// since lies in two small maps. Following a table by one commit thus costs
-// what the commit holds, not what the table holds.
+// layered is a map from the key of a logical file to its action. Consecutive snapshots
+// share a large sorted base, and two small maps hold the changes since. Applying a
+// commit therefore costs time proportional to the commit, not to the table.
 //
-// Invariants: over and gone are never changed once a snapshot holds them; a key
-// is in gone only if it is in base; a key in over hides the one in base.
+// Invariants: over and gone are immutable once a snapshot holds them; a key is in gone
+// only if it is in base; a key in over hides the one in base.
 type layered[T any] struct {
 	base []entry[T]
 	over map[string]T
@@ -48,7 +47,7 @@ func (l *layered[T]) get(key string) (T, bool) {
 	return l.inBase(key)
 }
 
-// fork copies the small maps, so that put and drop leave the original alone.
+// fork returns a copy for which put and drop do not change the original.
 func (l *layered[T]) fork() layered[T] {
 	f := layered[T]{base: l.base, over: maps.Clone(l.over), gone: maps.Clone(l.gone), n: l.n}
 	if f.over == nil {
@@ -60,7 +59,7 @@ func (l *layered[T]) fork() layered[T] {
 	return f
 }
 
-// put returns the value it replaces.
+// put sets the value of key and returns the previous one, if any.
 func (l *layered[T]) put(key string, value T) (T, bool) {
 	old, had := l.get(key)
 	if !had {
@@ -70,7 +69,7 @@ func (l *layered[T]) put(key string, value T) (T, bool) {
 	return old, had
 }
 
-// drop returns the value it removes.
+// drop removes key and returns its value, if any.
 func (l *layered[T]) drop(key string) (T, bool) {
 	old, had := l.get(key)
 	if !had {
@@ -84,8 +83,8 @@ func (l *layered[T]) drop(key string) (T, bool) {
 	return old, true
 }
 
-// settle folds the small maps into a new base when they are no longer small.
-func (l *layered[T]) settle() {
+// compact merges the small maps into a new base if they have become large.
+func (l *layered[T]) compact() {
 	if len(l.over)+len(l.gone) <= max(256, len(l.base)/8) {
 		return
 	}

@@ -36,8 +36,8 @@ func TestLayeredIsAMap(t *testing.T) {
 					model[key] = len(model)
 				}
 			}
-			if rapid.Bool().Draw(t, "settle") {
-				l.settle()
+			if rapid.Bool().Draw(t, "compact") {
+				l.compact()
 			}
 			same(t, &frozen, before)
 			same(t, &l, model)
@@ -63,11 +63,11 @@ func TestLayeredSettles(t *testing.T) {
 	for i := range 10_000 {
 		l.put(strconv.Itoa(i), i)
 	}
-	l.settle()
+	l.compact()
 	require.Empty(t, l.over)
 	require.Len(t, l.base, 10_000)
 	f := l.fork()
 	f.put("x", 1)
-	f.settle()
+	f.compact()
 	require.Len(t, f.over, 1, "a small change does not rebuild the base")
 }

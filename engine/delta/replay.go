@@ -67,9 +67,9 @@ func (s *state) fileKey(path string, dv *action.DeletionVector) (string, error) 
 	return key, err
 }
 
-// doubled returns the name of an object that is live under two paths, or "" if there is
+// duplicate returns the name of an object that is live under two paths, or "" if there is
 // none.
-func (s *state) doubled() string {
+func (s *state) duplicate() string {
 	last := ""
 	for key := range s.files.all() {
 		name := fileName(key)
@@ -183,8 +183,8 @@ func (s *state) liveAdds(c *commit) int {
 	return len(seen)
 }
 
-// settle ends the changes.
-func (s *state) settle() {
-	s.files.settle()
-	s.tombs.settle()
+// compact compacts the maps after a batch of changes.
+func (s *state) compact() {
+	s.files.compact()
+	s.tombs.compact()
 }

@@ -77,9 +77,9 @@ func nameRowColumns(properties map[string]string, newID func() string) {
 	properties[propRowVersionColumn] = "_row-commit-version-col-" + newID()
 }
 
-// rowsKept marks a commit after which every row that was there before has its id
+// rowIDsPreserved marks a commit after which every row that was there before has its id
 // and, unless it was changed, its commit version.
-var rowsKept = map[string]stdjson.RawMessage{"tags": stdjson.RawMessage(`{"delta.rowTracking.preserved":"true"}`)}
+var rowIDsPreserved = map[string]stdjson.RawMessage{"tags": stdjson.RawMessage(`{"delta.rowTracking.preserved":"true"}`)}
 
 type rowTracking struct {
 	HighWaterMark *int64 `json:"rowIdHighWaterMark"`

@@ -28,8 +28,8 @@ type Snapshot struct {
 	head      *commit
 	timestamp time.Time
 	identity  string
-	// doubled is the name of a file that is live under two paths, or "".
-	doubled   string
+	// duplicate is the name of a file that is live under two paths, or "".
+	duplicate string
 	rows      func() (int64, bool)
 	derived   *derived
 	committed *committedAt
@@ -66,7 +66,7 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 				ErrInvalidSchema))
 		}
 	}
-	st.settle()
+	st.compact()
 	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head, derived: new(derived),
 		committed: new(committedAt)}
 	s.timestamp = head.object.ModTime
@@ -78,7 +78,7 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 		return nil, err
 	}
 	if st.absolute {
-		s.doubled = st.doubled()
+		s.duplicate = st.duplicate()
 	}
 	s.rows = sync.OnceValues(s.countRows)
 	return s, nil
