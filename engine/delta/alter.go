@@ -103,7 +103,7 @@ func (a *Alteration) mapColumns() {
 	clean := mapFields(a.schema, func(f Field) Field {
 		return f.withMetadata(keyColumnID, nil).withMetadata(keyPhysicalName, nil)
 	})
-	a.setSchema(numbers.assign(clean).(Struct)) //nolint:forcetypeassert // assign keeps the kind
+	a.setSchema(numbers.assign(clean).(Struct)) //nolint:forcetypeassert // assign returns a Struct for a Struct
 	a.config[propMappingMode] = mappingName
 	a.config[propMaxColumnID] = strconv.Itoa(numbers.last)
 }
@@ -168,7 +168,7 @@ func reservedMetadata(s Struct) string {
 		f.Metadata = kept
 		return f
 	})
-	text, err := only.(Struct).JSON() //nolint:forcetypeassert // mapFields keeps the kind
+	text, err := only.(Struct).JSON() //nolint:forcetypeassert // mapFields returns a Struct for a Struct
 	if err != nil {
 		return err.Error()
 	}

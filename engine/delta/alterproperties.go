@@ -19,7 +19,7 @@ func (a *Alteration) SetProperties(properties map[string]string) error {
 		if name == propRowTracking && strings.EqualFold(value, "true") {
 			return refuseWrite(featRowTracking, "existing rows have no ids")
 		}
-		reason := unfit(a.schema, a.partitions, name, value)
+		reason := invalidProperty(a.schema, a.partitions, name, value)
 		if reason == "" {
 			reason = a.invalidChange(name, value)
 		}
@@ -53,7 +53,7 @@ func (a *Alteration) invalidChange(name, value string) string {
 			return "cannot become " + value
 		}
 	case name == propCDF && on && slices.ContainsFunc(a.schema.Fields, func(f Field) bool { return ofChangeFeed(f.Name) }):
-		return "needs the name of a column for itself"
+		return "reserves a name that a column has"
 	case name == propICT && !on && a.base.inCommitTimestamps():
 		return "cannot be switched off"
 	}
@@ -88,7 +88,7 @@ func (a *Alteration) permanent(name string) bool {
 	case propICT:
 		return a.base.inCommitTimestamps()
 	}
-	return strings.HasPrefix(name, prefixConstraint) || slices.Contains(kept, name)
+	return strings.HasPrefix(name, prefixConstraint) || slices.Contains(reservedProperties, name)
 }
 
 // AddConstraint adds a CHECK constraint: an expression in Spark's SQL that must be true

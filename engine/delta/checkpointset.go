@@ -138,7 +138,7 @@ func checkpointError(f logpath.File, err error) error {
 		missing, damaged = ReasonSidecarMissing, ReasonSidecarDamaged
 	}
 	if errors.Is(err, objstore.ErrNotFound) {
-		return withReason(missing, f.Name, vanished(err))
+		return withReason(missing, f.Name, missingAsBroken(err))
 	}
 	return withActionReason(damaged, f.Name, err)
 }

@@ -103,7 +103,7 @@ func (c *clock) stamp(ctx context.Context, i int) (*int64, error) {
 	}
 	head, err := readHead(ctx, c.latest.bucket, c.commits[i].version, c.latest.opts.Limits)
 	if err != nil {
-		return nil, vanished(err)
+		return nil, missingAsBroken(err)
 	}
 	c.note(i, head.info())
 	return c.stamps[i], nil

@@ -1,34 +1,34 @@
-// Package delta reads and writes the log of a Delta table: which files make up
-// a version, and how the next version comes to be.
+// Package delta reads and writes Delta tables at the level of the transaction log: it
+// determines the files of a version and commits the next one.
 //
-// A [Snapshot] is one version, immutable and safe to share. A [Txn] starts from
-// a snapshot and ends in [Txn.Commit], which writes the next version by
-// put-if-absent or says why it may not. Conflict rules are pure functions over
-// what a transaction read, what it writes and what won (conflict.go). Features
-// of the protocol are honoured or refused by name (features.go).
+// A [Snapshot] is one version, immutable and safe for concurrent use. A [Txn] starts
+// from a snapshot and ends with [Txn.Commit], which writes the next version by
+// put-if-absent or returns a conflict. The conflict rules are pure functions of the
+// transaction's reads and writes and of the winning commits (conflict.go). Unsupported
+// protocol features are refused by name (features.go).
 //
-// Files of a table use the names and ids of [Snapshot.FileColumns]; callers else
-// speak the schema's names, and column mapping stays in here. Rows may go by a
-// rewrite of their file or by [Txn.DeleteRows], which hides them behind deletion
-// vectors. An [Alteration] turns changes of schema, properties and constraints
-// into one metadata, and [Snapshot.Restore] the difference of two versions into
-// one transaction. What a table demands of new rows ([Duty]) binds the commits
-// that bring some, not those that only take rows away or move them.
+// Data files use the names and field ids of [Snapshot.FileColumns]; everywhere else
+// callers use logical column names, and column mapping is internal to this package.
+// Rows are deleted by rewriting their file or by [Txn.DeleteRows], which writes
+// deletion vectors. An [Alteration] combines changes of schema, properties and
+// constraints into one metadata action, and [Snapshot.Restore] turns the difference of
+// two versions into one transaction. The requirements of a table for new rows ([Duty])
+// apply to commits that add rows, not to those that only remove or move them.
 //
-// Tables of every feature, and of damaged logs, are in cmd/interop/testdata/conformance.
+// cmd/interop/testdata/conformance has tables with every feature and damaged logs.
 //
-// What may not go in: SQL, DuckDB, HTTP, and the content of data files. The
-// package stands on an [objstore.Bucket] whose root is the table's folder.
+// SQL, DuckDB, HTTP and the contents of data files do not belong here. The package
+// depends on an [objstore.Bucket] whose root is the table's folder.
 //
 // Invariants:
-//   - A version is written once, whole, and never overwritten.
-//   - No file outside the table's folder is ever named by a readable snapshot.
-//   - A commit whose outcome is unknown is looked up by its id before anything
-//     else is done about it.
-//   - What follows a commit (checksum, checkpoint, cleanup) cannot undo it: it
-//     fails into [Options.Warn].
-//   - No file of the log is deleted that a complete and readable checkpoint,
-//     older than the table's retention, does not cover.
-//   - A damaged checkpoint never changes what a version holds: the commits take its
-//     place, or the version is refused with a [RefusalError].
+//   - A version is written once, as a whole, and never overwritten.
+//   - A readable snapshot never names a file outside the table's folder.
+//   - A commit with an unknown outcome is looked up by its id before anything else
+//     is done about it.
+//   - The steps after a commit (checksum, checkpoint, cleanup) cannot undo it:
+//     their failures are reported to [Options.Warn].
+//   - A file of the log is deleted only if a complete and readable checkpoint that
+//     is older than the table's retention covers it.
+//   - A damaged checkpoint never changes the contents of a version: the version is
+//     read from the commits instead, or refused with a [RefusalError].
 package delta

@@ -68,7 +68,7 @@ func (s *Snapshot) History(ctx context.Context, limit int, before int64) ([]Hist
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading history: %w", vanished(err))
+		return nil, fmt.Errorf("reading history: %w", missingAsBroken(err))
 	}
 	slices.Reverse(entries)
 	return entries, nil

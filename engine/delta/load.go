@@ -14,12 +14,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Load reads a version of the table whose folder is the bucket's root. It does
-// not judge whether the features allow reading: see [CheckReadable].
+// Load reads a version of the table whose folder is the bucket's root. It does not
+// check that the table's features are supported: see [CheckReadable].
 //
-// Errors: [ErrTableNotFound], [ErrVersionNotFound], [ErrLogBroken],
-// [ErrMalformed], [ErrTooLarge], [ErrUnsafePath], [ErrInvalidSchema],
-// checkpoint.ErrCorrupt, and those of the bucket.
+// Errors: [ErrTableNotFound], [ErrVersionNotFound], [ErrLogBroken], [ErrMalformed],
+// [ErrTooLarge], [ErrUnsafePath], [ErrInvalidSchema], checkpoint.ErrCorrupt, and those
+// of the bucket.
 func Load(ctx context.Context, b objstore.Bucket, opts Options) (*Snapshot, error) {
 	at := opts.At
 	opts.At = At{}
@@ -45,8 +45,9 @@ func Load(ctx context.Context, b objstore.Bucket, opts Options) (*Snapshot, erro
 	return s, nil
 }
 
-// load lists and reads the log. A file that was gone when it was to be read may
-// have been cleaned up behind a newer checkpoint: the second listing tells.
+// load lists and reads the log. If a listed file does not exist when it is read, a
+// cleanup may have deleted it after writing a newer checkpoint, so load lists the log
+// once more.
 func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*Snapshot, error) {
 	s, err := loadListed(ctx, b, opts, target)
 	if errors.Is(err, objstore.ErrNotFound) {
@@ -55,8 +56,8 @@ func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*
 	return s, err
 }
 
-// loadListed reads the version from its newest checkpoint. A damaged checkpoint is
-// replaced by an older one, or by the commits that it covers.
+// loadListed reads the version from its newest checkpoint. If that is damaged, it uses
+// an older one or the commits that it covers.
 func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*Snapshot, error) {
 	seg, l, all, err := findSegment(ctx, b, target)
 	if err != nil {
@@ -82,18 +83,18 @@ func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int
 	}
 }
 
-// unusableCheckpointError is the error of reading a checkpoint without which the version
-// may still be readable.
+// unusableCheckpointError wraps an error of reading a checkpoint without which the
+// version may still be readable.
 type unusableCheckpointError struct{ err error }
 
 func (e *unusableCheckpointError) Error() string { return e.err.Error() }
 func (e *unusableCheckpointError) Unwrap() error { return e.err }
 
 // loadSegment reads the files of a segment. damage is the error of a damaged checkpoint
-// that the segment avoids, or nil; the snapshot reports it by [Snapshot.Damage].
+// that the segment avoids, or nil; [Snapshot.Damage] returns it.
 func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segment, damage error) (*Snapshot, error) {
 	st := emptyState(opts.EngineInfo, b)
-	st.whole = len(seg.checkpoint) == 0 // a checkpoint does not say who wrote its files
+	st.whole = len(seg.checkpoint) == 0 // a checkpoint does not record who wrote the files
 	st.damage = damage
 	head := &commit{version: seg.target}
 	if len(seg.checkpoint) > 0 {
@@ -111,11 +112,11 @@ func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segme
 		return st.applyCommit(c)
 	})
 	if err != nil {
-		return nil, vanished(err)
+		return nil, missingAsBroken(err)
 	}
 	if seg.covered == seg.target && seg.head.object.Name != "" {
 		if head, err = readHead(ctx, b, seg.target, opts.Limits); err != nil {
-			return nil, vanished(err)
+			return nil, missingAsBroken(err)
 		}
 		head.object = seg.head.object
 	}
@@ -127,9 +128,9 @@ func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segme
 	return newSnapshot(b, opts, seg.target, st, head)
 }
 
-// takeCheckpoint fills s, which must be empty, from the segment's checkpoint. The number
-// of files must equal that of the version's checksum file, if there is one: a checkpoint
-// in JSON that was cut off between two lines has fewer.
+// takeCheckpoint fills s, which must be empty, from the segment's checkpoint. The
+// number of files must equal that in the version's checksum file, if one exists. This
+// detects a JSON checkpoint that was truncated between two lines.
 func (s *state) takeCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, seg segment) error {
 	files := make(chan int64, 1)
 	go func() { files <- checksumFiles(ctx, b, seg) }()
@@ -152,8 +153,8 @@ func (s *state) takeCheckpoint(ctx context.Context, b objstore.Bucket, opts Opti
 	return nil
 }
 
-// checksumFiles returns the number of files that the checksum file of the segment's
-// checkpoint states, or -1 if none can be read.
+// checksumFiles returns the number of files in the checksum file of the segment's
+// checkpoint, or -1 if it cannot be read.
 func checksumFiles(ctx context.Context, b objstore.Bucket, seg segment) int64 {
 	const most = 16 << 20
 	if !seg.checksum {
@@ -169,21 +170,20 @@ func checksumFiles(ctx context.Context, b objstore.Bucket, seg segment) int64 {
 	return *stated.NumFiles
 }
 
-// vanished turns the absence of a listed file into a broken log: someone
-// deletes it while we read.
-func vanished(err error) error {
+// missingAsBroken adds [ErrLogBroken] to the error of a listed file that does not
+// exist, because another process must have deleted it since the listing.
+func missingAsBroken(err error) error {
 	if errors.Is(err, objstore.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrLogBroken, err)
 	}
 	return err
 }
 
-// checkpointBytes bounds the files of a checkpoint that are read ahead.
+// checkpointBytes bounds the size of the checkpoint files that are read ahead.
 const checkpointBytes = 256 << 20
 
-// readCheckpoint takes the actions of the files of a checkpoint and of the
-// sidecars that they name. The next files are on their way meanwhile. Errors:
-// [RefusalError], and those of the bucket.
+// readCheckpoint passes the actions of a checkpoint's files and their sidecars to take.
+// It reads ahead. Errors: [RefusalError], and those of the bucket.
 func readCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, files []logpath.File,
 	take func([]action.Action) error,
 ) error {

@@ -14,12 +14,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// commit is one version's file, decoded.
+// commit is the decoded commit of one version.
 type commit struct {
 	version int64
 	actions []action.Action
 	digest  [sha256.Size]byte
-	// object is zero until somebody asked the store.
+	// object is zero if the commit was not listed.
 	object objstore.Object
 }
 
@@ -42,8 +42,8 @@ func (c *commit) metadata() *action.Metadata {
 	return nil
 }
 
-// readObject reads a whole object of at most limit bytes. size is what a listing
-// said of it, or zero.
+// readObject reads an object of at most limit bytes. size is the size according to a
+// listing, or zero if unknown.
 func readObject(ctx context.Context, b objstore.Bucket, name string, limit, size int64) ([]byte, error) {
 	r, err := b.Get(ctx, name)
 	if err != nil {
@@ -63,8 +63,8 @@ func readObject(ctx context.Context, b objstore.Bucket, name string, limit, size
 	return buf.Bytes(), nil
 }
 
-// readCommit reads and decodes one version. The error is objstore.ErrNotFound
-// when there is no such commit.
+// readCommit reads and decodes the commit of a version. The error is
+// objstore.ErrNotFound if it does not exist.
 func readCommit(ctx context.Context, b objstore.Bucket, version int64, limits action.Limits) (*commit, error) {
 	return readSized(ctx, b, version, limits, 0)
 }
@@ -77,8 +77,8 @@ func readSized(ctx context.Context, b objstore.Bucket, version int64, limits act
 	return decodeCommit(version, body, limits)
 }
 
-// decodeCommit refuses a file without content: no writer makes one, and to take
-// it for a commit that changed nothing would hide rows whose commit was torn.
+// decodeCommit refuses an empty file. No writer creates one, and treating a truncated
+// commit as one without changes would hide its rows.
 func decodeCommit(version int64, body []byte, limits action.Limits) (*commit, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, withReason(ReasonCommitDamaged, logpath.CommitName(version), fmt.Errorf("the file is empty: %w", ErrMalformed))
@@ -90,9 +90,9 @@ func decodeCommit(version int64, body []byte, limits action.Limits) (*commit, er
 	return &commit{version: version, actions: actions, digest: sha256.Sum256(body)}, nil
 }
 
-// readHead reads of a commit that a checkpoint covers only what the checkpoint
-// does not hold: its commitInfo, and the digest of its bytes. It keeps one line
-// in memory, not the commit.
+// readHead reads the parts of a commit that the checkpoint covering it lacks: its
+// commitInfo and the digest of its bytes. It holds one line in memory, not the whole
+// commit.
 func readHead(ctx context.Context, b objstore.Bucket, version int64, limits action.Limits) (*commit, error) {
 	name := logpath.CommitName(version)
 	r, err := b.Get(ctx, name)
@@ -112,7 +112,7 @@ func readHead(ctx context.Context, b objstore.Bucket, version int64, limits acti
 	return head, nil
 }
 
-// scanHead finds the line of the commitInfo.
+// scanHead returns the line of the commitInfo and the digest of the whole commit.
 func scanHead(r io.Reader, limits action.Limits) (info []byte, digest [sha256.Size]byte, err error) {
 	const ahead = 256 << 10
 	h := sha256.New()
@@ -146,14 +146,14 @@ func scanHead(r io.Reader, limits action.Limits) (info []byte, digest [sha256.Si
 	}
 }
 
-// Bounds of what is read ahead: commits, and bytes of them.
+// Bounds for reading ahead: number of commits, and their bytes.
 const (
 	commitsAhead     = 8
 	commitBytesAhead = 64 << 20
 )
 
-// readCommits reads the versions of objects, in order, and hands each to apply.
-// Requests overlap; a log of many small commits is bound by latency.
+// readCommits reads the listed commits and passes them to apply in order. Requests are
+// concurrent, because a log of many small commits is bound by latency.
 func readCommits(ctx context.Context, b objstore.Bucket, objects []versioned, limits action.Limits,
 	apply func(*commit) error,
 ) error {

@@ -16,31 +16,31 @@ const (
 	mappingID   = "id"
 )
 
-// FileColumn is a column, or a part of one, as the data files of a table have
-// it.
+// FileColumn describes a column, or a nested part of one, as it is stored in data
+// files.
 type FileColumn struct {
-	// Name is the name in the schema. Elements of arrays are "element", those of
-	// maps "key" and "value".
+	// Name is the logical name. It is "element" for elements of arrays, and "key" and
+	// "value" for entries of maps.
 	Name string
-	// FileName is the name in the files.
+	// FileName is the physical name.
 	FileName string
-	// ID is the Parquet field id; zero means none.
+	// ID is the Parquet field id; zero if there is none.
 	ID int
-	// Void reports that files do not have the column: it is always NULL.
+	// Void reports that files do not have the column, which is always NULL.
 	Void bool
-	// Children are the parts, in the schema's order.
+	// Children are the nested parts, in the schema's order.
 	Children []FileColumn
 }
 
-// InFiles reports whether data files have a column of the schema: all but partition
-// columns and void ones.
+// InFiles reports whether data files have the column. They lack partition columns and
+// void ones.
 func (s *Snapshot) InFiles(f Field) bool {
 	return f.Type != Void && !slices.Contains(s.PartitionColumns(), f.Name)
 }
 
-// FileColumns are the columns that a file of the table must have: those of the
-// schema for which [Snapshot.InFiles] is true. With column mapping every file that is
-// added must use these names and field ids, and its statistics these names.
+// FileColumns returns the columns of the table's data files: those for which
+// [Snapshot.InFiles] is true. With column mapping, new files must use these names and
+// field ids, and their statistics these names.
 func (s *Snapshot) FileColumns() []FileColumn {
 	all := fileColumns(s.schema, mapped(s.Properties()))
 	return slices.DeleteFunc(all, func(c FileColumn) bool {
@@ -53,8 +53,8 @@ func fileColumns(t DataType, mapped bool) []FileColumn {
 	return fileParts(t, mapped, nil, "")
 }
 
-// fileParts returns the parts of a type. An element, key or value has an id if the
-// metadata of the enclosing field holds one for its path from that field.
+// fileParts returns the nested parts of a type. An element, key or value has an id if
+// the metadata of the enclosing field has an id for its path from that field.
 func fileParts(t DataType, mapped bool, nested map[string]int, path string) []FileColumn {
 	part := func(name string, t DataType) FileColumn {
 		below := path + "." + name
@@ -82,8 +82,9 @@ func fileParts(t DataType, mapped bool, nested map[string]int, path string) []Fi
 	return nil
 }
 
-// nestedIDs returns the ids of the elements, keys and values below the field, by their
-// paths from its physical name (protocol, "IcebergCompatV2"); nil if there are none.
+// nestedIDs returns the ids of the elements, keys and values in the field by their
+// paths, which start with its physical name (protocol, "IcebergCompatV2"). It returns
+// nil if there are none.
 func (f Field) nestedIDs() map[string]int {
 	for _, key := range []string{keyNestedIDs, keyParquetNestedIDs} {
 		var ids map[string]int
@@ -99,8 +100,8 @@ func mapped(properties map[string]string) bool {
 	return mode != "" && mode != mappingNone
 }
 
-// fileNaming returns the name that files and the log use for a field. Mapped
-// names that a table without mapping still carries mean nothing.
+// fileNaming returns the function from a field to its physical name. Without column
+// mapping it is the logical name, even if the field's metadata has a physical one.
 func fileNaming(properties map[string]string) func(Field) string {
 	if mapped(properties) {
 		return Field.PhysicalName
@@ -108,8 +109,8 @@ func fileNaming(properties map[string]string) func(Field) string {
 	return func(f Field) string { return f.Name }
 }
 
-// PartitionValues are the file's values of the partition columns by the names
-// of the schema, in the log's form. A nil or missing value is NULL.
+// PartitionValues returns the file's partition values by the columns' logical names, in
+// the form of the log. A nil or missing value is NULL.
 func (s *Snapshot) PartitionValues(f File) map[string]*string {
 	return s.logicalValues(f.Add.PartitionValues)
 }
@@ -124,7 +125,7 @@ func (s *Snapshot) logicalValues(values map[string]*string) map[string]*string {
 	return out
 }
 
-// columnID is the field's id in column mapping.
+// columnID returns the field's id in column mapping.
 func (f Field) columnID() (int, bool) {
 	v, ok := f.Metadata[keyColumnID]
 	if !ok {
@@ -137,7 +138,7 @@ func (f Field) columnID() (int, bool) {
 	return id, true
 }
 
-// checkMapping refuses a mapping that a writer cannot follow.
+// checkMapping refuses a column mapping to which files cannot be written.
 func (s *Snapshot) checkMapping() error {
 	switch mode := s.Properties()[propMappingMode]; mode {
 	case "", mappingNone:
@@ -170,14 +171,14 @@ func (s *Snapshot) checkMapping() error {
 	return found
 }
 
-// columnNumbers hands out ids for columns.
+// columnNumbers assigns column ids.
 type columnNumbers struct {
 	last int
-	// name makes the name in files of a field that has none.
+	// name returns the physical name for a field without one.
 	name func(Field) string
 }
 
-// newColumnNumbers continues after every id that a table has used.
+// newColumnNumbers starts after the highest id that the table has used.
 func newColumnNumbers(schema Struct, properties map[string]string, name func(Field) string) *columnNumbers {
 	c := &columnNumbers{name: name}
 	if n, err := strconv.Atoi(properties[propMaxColumnID]); err == nil {
@@ -190,8 +191,7 @@ func newColumnNumbers(schema Struct, properties map[string]string, name func(Fie
 	return c
 }
 
-// assign returns t with an id and a name in files for every field that lacks
-// them.
+// assign returns t with an id and a physical name for every field that lacks one.
 func (c *columnNumbers) assign(t DataType) DataType {
 	switch t := t.(type) {
 	case Array:
@@ -222,8 +222,8 @@ func (c *columnNumbers) assignField(f Field) Field {
 	return f
 }
 
-// columnName makes names for columns that no file has yet. They say nothing of
-// the column: a name that is free today may be taken by a renamed one tomorrow.
+// columnName returns a function that generates physical names for new columns. They are
+// random, because a column renamed later could have any meaningful name.
 func columnName(newID func() string) func(Field) string {
 	return func(Field) string { return "col-" + newID() }
 }

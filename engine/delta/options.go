@@ -10,35 +10,36 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Options are the optional things of [Load] and [Create]. The zero value works.
-// A snapshot hands its options on to whatever grows from it.
+// Options configures [Load] and [Create]. The zero value is valid. Snapshots and
+// transactions inherit the options of the snapshot that they are derived from.
 type Options struct {
-	// At selects the version that [Load] opens; zero means the latest.
+	// At selects the version that [Load] reads; zero selects the latest.
 	At At
-	// Clock is the source of time; default time.Now.
+	// Clock returns the current time; the default is time.Now.
 	Clock func() time.Time
-	// NewID makes the ids of tables and commits; default random UUIDs.
+	// NewID generates ids of tables and commits; the default is random UUIDs.
 	NewID func() string
-	// Warn hears of failures after the commit point. Default: nobody does.
+	// Warn is called for failures after a commit was published; the default ignores
+	// them.
 	Warn func(ctx context.Context, w Warning)
-	// EngineInfo names the writer in commitInfo.
+	// EngineInfo is the writer's name in commitInfo.
 	EngineInfo string
-	// Committer publishes versions; default put-if-absent into the bucket.
+	// Committer publishes versions; the default is put-if-absent into the bucket.
 	Committer Committer
-	// Limits caps what commits may hold.
+	// Limits bounds the contents of commits.
 	Limits action.Limits
-	// CheckpointBytes caps one checkpoint file; default 2 GiB.
+	// CheckpointBytes bounds the size of a checkpoint file; the default is 2 GiB.
 	CheckpointBytes int64
-	// Attempts bounds the tries of one commit; default 30.
+	// Attempts bounds the attempts of one commit; the default is 30.
 	Attempts int
-	// Pause waits before try n+1 of a commit; default exponential with full
-	// jitter from 10 ms to 1 s.
+	// Pause waits before attempt n+1 of a commit; the default is exponential backoff
+	// with full jitter from 10 ms to 1 s.
 	Pause func(ctx context.Context, n int) error
-	// NoCheckpoints leaves checkpoints to an explicit [Snapshot.Checkpoint].
+	// NoCheckpoints disables automatic checkpoints; see [Snapshot.Checkpoint].
 	NoCheckpoints bool
 }
 
-// Warning is a failure that changed nothing about the table.
+// Warning reports a failure that did not affect the committed version.
 type Warning struct {
 	// Step is "checksum", "checkpoint", "cleanup" or "stat".
 	Step    string
@@ -72,8 +73,8 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// pause spreads writers that lost to each other: everyone waits a random part
-// of a window that doubles.
+// pause waits for a random part of a window that doubles with each attempt, so that
+// competing writers spread out.
 func pause(ctx context.Context, n int) error {
 	window := min(10*time.Millisecond<<min(n, 10), time.Second)
 	timer := time.NewTimer(rand.N(window))
@@ -86,7 +87,7 @@ func pause(ctx context.Context, n int) error {
 	}
 }
 
-// At selects a version. The zero value is the latest.
+// At selects a version. The zero value selects the latest.
 type At struct {
 	version *int64
 	time    *time.Time

@@ -8,29 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// PartitionValue turns a value of a partition column, as DuckDB prints it in
-// UTC, into the form that the log holds. Null and the empty string are both
-// null: the log cannot tell them apart. The error is [ErrInvalidValue]; a
-// binary value that is not UTF-8 has no form in the log.
+// PartitionValue converts a value of a partition column from DuckDB's text, in UTC, to
+// the form of the log. NULL and the empty string are both NULL, because the log cannot
+// distinguish them. The error is [ErrInvalidValue]; among others, a binary value that
+// is not UTF-8 has no form in the log.
 func PartitionValue(t DataType, text *string) (*string, error) {
 	return convertPartition(t, text, partitionForm{fromDuckDB, logText})
 }
 
-// ParsePartitionValue turns a value of the log into text that DuckDB casts to
-// the column's type. It reads what Spark's cast from a string reads, in UTC and
-// outside of ANSI mode: it accepts every form that Spark accepts except times
-// without a date and names of time zones, and has the same meaning. Equal values
-// have equal texts. The error is [ErrInvalidValue], in particular where Spark
-// would read NULL.
+// ParsePartitionValue converts a value of the log to text that DuckDB casts to the
+// column's type. It accepts the forms that Spark's cast from a string accepts in UTC
+// and without ANSI mode, except times without a date and names of time zones, and has
+// the same results. Equal values have equal texts. The error is [ErrInvalidValue],
+// which includes values that Spark reads as NULL.
 func ParsePartitionValue(t DataType, value *string) (*string, error) {
 	return convertPartition(t, value, partitionForm{func(_ Primitive, text string) (string, bool) { return text, true }, duckText})
 }
 
-// partitionForm converts values from one text form to another.
+// partitionForm converts values from one text form to the other.
 type partitionForm struct {
-	// from turns the given text into one that Spark reads.
+	// from converts the given text to one that Spark reads.
 	from func(t Primitive, text string) (string, bool)
-	// print prints a value of a type whose form differs between DuckDB and the log.
+	// print prints a value whose form differs between DuckDB and the log.
 	print func(v any) (string, bool)
 }
 
@@ -86,19 +85,19 @@ func partitionText(t Primitive, text string, print func(any) (string, bool)) (st
 	return "", false
 }
 
-// trimmed cuts off what Spark's casts ignore at both ends: white space and control
+// trimmed removes what Spark's casts ignore at both ends: white space and control
 // characters.
 func trimmed(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// fromDuckDB turns what DuckDB prints into text that Spark reads.
+// fromDuckDB converts DuckDB's text to text that Spark reads.
 func fromDuckDB(t Primitive, text string) (string, bool) {
 	switch t {
 	case Binary:
 		return unescapeBlob(text)
 	case Date, Timestamp, TimestampNTZ:
-		// Year 1 before Christ is the year 0 of ISO 8601.
+		// The year 1 BC is the year 0 of ISO 8601.
 		rest, before := strings.CutSuffix(text, " (BC)")
 		if !before {
 			if date, clock, found := strings.Cut(text, " (BC) "); found {
@@ -115,7 +114,7 @@ func fromDuckDB(t Primitive, text string) (string, bool) {
 	return text, true
 }
 
-// unescapeBlob reads DuckDB's text of a BLOB, in which \xHH stands for a byte.
+// unescapeBlob parses DuckDB's text of a BLOB, in which \xHH denotes a byte.
 func unescapeBlob(text string) (string, bool) {
 	var b strings.Builder
 	for {
@@ -133,7 +132,7 @@ func unescapeBlob(text string) (string, bool) {
 	}
 }
 
-// logText prints values in the log's form.
+// logText prints a value in the form of the log.
 func logText(v any) (string, bool) {
 	switch v := v.(type) {
 	case []byte:
@@ -149,7 +148,7 @@ func logText(v any) (string, bool) {
 	return "", false
 }
 
-// duckText prints values as text that DuckDB casts to them.
+// duckText prints a value as text that DuckDB casts to it.
 func duckText(v any) (string, bool) {
 	switch v := v.(type) {
 	case []byte:
@@ -180,12 +179,12 @@ func booleanText(text string) (string, bool) {
 	return "", false
 }
 
-// partitionTypes are the primitive types whose values have a form in the log.
+// partitionTypes lists the primitive types whose values have a form in the log.
 var partitionTypes = []Primitive{
 	String, Binary, Byte, Short, Integer, Long, Float, Double, Boolean, Date, Timestamp, TimestampNTZ,
 }
 
-// readsPartition reports whether [ParsePartitionValue] knows the type.
+// readsPartition reports whether [ParsePartitionValue] supports the type.
 func readsPartition(t DataType) bool {
 	switch t := t.(type) {
 	case Decimal:

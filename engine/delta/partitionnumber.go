@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// wholeNumber reads an integer. Like Spark's cast it drops a fraction.
+// wholeNumber parses an integer. Like Spark's cast it drops a fraction.
 func wholeNumber(text string, bits int) (string, bool) {
 	whole, fraction, point := strings.Cut(text, ".")
 	if point && fraction != "" && !allDigits(fraction) {
@@ -18,11 +18,11 @@ func wholeNumber(text string, bits int) (string, bool) {
 	return strconv.FormatInt(n, 10), err == nil
 }
 
-// plainFloat is a number as Java's parser reads it, without its hexadecimal form.
+// plainFloat matches a number that Java's parser reads, except hexadecimal ones.
 var plainFloat = regexp.MustCompile(`^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?$`)
 
-// floatText reads a floating-point number of the given bits and prints it as Java does.
-// Numbers beyond the range are infinite.
+// floatText parses a floating-point number of the given bits and prints it as Java
+// does. Numbers beyond the range become infinite.
 func floatText(text string, bits int) (string, bool) {
 	switch strings.ToLower(text) {
 	case "nan":
@@ -57,10 +57,10 @@ func withPoint(digits string) string {
 	return digits + ".0"
 }
 
-// plainNumber is a number as Java's BigDecimal reads it.
+// plainNumber matches a number that Java's BigDecimal reads.
 var plainNumber = regexp.MustCompile(`^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$`)
 
-// maxDecimalText is the longest text of a decimal in bytes; it bounds the work.
+// maxDecimalText bounds the text of a decimal in bytes, and with it the work.
 const maxDecimalText = 1000
 
 // roundDecimal converts a number to the type and prints all digits of its scale. Like
@@ -79,7 +79,7 @@ func roundDecimal(text string, t Decimal) (string, bool) {
 		exponent = int(n)
 	}
 	digits := strings.TrimLeft(m[2]+m[3], "0")
-	// within is the number of digits up to the last place of the scale.
+	// within is the number of digits up to the last decimal place of the type.
 	within := len(digits) - len(m[3]) + exponent + t.Scale
 	n := new(big.Int)
 	switch {

@@ -25,7 +25,7 @@ type PartitionError struct {
 	Fault PartitionFault
 	// Column is empty if it must not be named.
 	Column string
-	// Type is that of the column, nil if it must not be named.
+	// Type is the column's type, or nil if it must not be named.
 	Type DataType
 }
 
@@ -56,17 +56,17 @@ type PartitionReader struct {
 	columns []Field
 	// stored holds the names of the columns in the log.
 	stored []string
-	// parsed caches the values of texts by column, because many files share one.
+	// parsed caches parsed values by column and text, because many files share one.
 	parsed []map[string]parsedValue
 }
 
-// parsedValue is the result of reading one text.
+// parsedValue is the result of parsing one text.
 type parsedValue struct {
 	value     *string
 	scannable bool
 }
 
-// maxParsed bounds the texts of a column that a reader remembers.
+// maxParsed bounds the cached values of a column.
 const maxParsed = 4096
 
 // PartitionReader returns a reader for the table's partition columns.
@@ -88,10 +88,10 @@ func (r *PartitionReader) Knows() bool {
 	return !slices.ContainsFunc(r.columns, func(f Field) bool { return !readsPartition(f.Type) })
 }
 
-// Read appends the file's values in the order of the columns to out, as
-// [ParsePartitionValue] returns them. A missing value is NULL, and values of other
-// columns are ignored. scannable reports whether DuckDB's extension reads the same
-// values. The error is a [PartitionError].
+// Read appends the file's values to out, in the order of the columns and in the form of
+// [ParsePartitionValue]. A missing value is NULL, and values of other columns are
+// ignored. scannable reports whether DuckDB's extension reads the same values. The
+// error is a [PartitionError].
 func (r *PartitionReader) Read(f File, out []*string) (values []*string, scannable bool, err error) {
 	given := f.Add.PartitionValues
 	scannable = len(given) == len(r.columns)
@@ -129,7 +129,7 @@ func (r *PartitionReader) remember(column int, text string, value parsedValue) {
 	r.parsed[column][text] = value
 }
 
-// The forms of values that DuckDB's extension reads.
+// The forms of values that DuckDB's extension reads correctly.
 var (
 	scannedFloat = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 	scannedDate  = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
@@ -157,9 +157,9 @@ func scansValue(t DataType, text, value string) bool {
 	return text == value
 }
 
-// CheckListable refuses a table that cannot be read as a list of Parquet files, given the
-// names or field ids of the columns in files and the partition values. It judges the
-// schema, not the files. Its error is a [FeatureError].
+// CheckListable returns a [FeatureError] if the table cannot be read as a list of
+// Parquet files with given physical names or field ids and partition values. It checks
+// the schema, not the files.
 func CheckListable(s *Snapshot) error {
 	if err := s.checkReader(); err != nil {
 		return err
@@ -178,12 +178,12 @@ func CheckListable(s *Snapshot) error {
 	return nil
 }
 
-// partitionTypeError returns the refusal of a partition column of an unsupported type.
+// partitionTypeError returns the error for a partition column of an unsupported type.
 func partitionTypeError(f Field) error {
 	return &FeatureError{Feature: featPartitionType, Reason: "column " + f.Name + " of type " + f.Type.String()}
 }
 
-// checkResult refuses a version with the given files that could be read neither as a list
+// checkResult refuses a version with the given files that can be read neither as a list
 // of these files nor through DuckDB's extension. Its error is a [FeatureError] or a
 // [PartitionError].
 func (s *Snapshot) checkResult(files iter.Seq[File]) error {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// civilDate is a day of the proleptic Gregorian calendar, with a year 0.
+// civilDate is a day of the proleptic Gregorian calendar, which has a year 0.
 type civilDate struct{ year, month, day int }
 
-// instant is a point in time, or a local time without a zone, to the microsecond.
+// instant is a timestamp with or without time zone, to the microsecond.
 type instant struct {
 	date                 civilDate
 	hour, minute, second int
@@ -22,9 +22,9 @@ type instant struct {
 
 const daySeconds = 24 * 60 * 60
 
-// The ranges of DuckDB's dates in days and timestamps in microseconds since 1970, without
-// the numbers at the ends, which stand for infinities; the most digits of a year in
-// Spark's forms of both; and the digits of a fraction.
+// The ranges of DuckDB's dates in days and timestamps in microseconds since 1970,
+// excluding the extreme numbers, which represent infinities; the maximum digits of a
+// year in Spark's forms of both; and the digits of a fraction.
 const (
 	maxDay        = math.MaxInt32 - 1
 	minMicros     = -9223372022400000000
@@ -40,8 +40,8 @@ var (
 	zonePattern = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::?([0-9]{1,2})(?::?([0-9]{2}))?)?$`)
 )
 
-// splitDate reads a day, whose year has at most yearDigits digits, and returns the text
-// after it.
+// splitDate parses a day, whose year has at most yearDigits digits, and returns the
+// text after it.
 func splitDate(text string, yearDigits int) (d civilDate, rest string, ok bool) {
 	m := datePattern.FindStringSubmatch(text)
 	if m == nil || len(strings.TrimLeft(m[1], "+-")) > yearDigits {
@@ -58,22 +58,22 @@ func splitDate(text string, yearDigits int) (d civilDate, rest string, ok bool) 
 	return d, m[4], at.Year() == d.year && int(at.Month()) == d.month && at.Day() == d.day
 }
 
-// number converts digits that a pattern has matched. An empty text is 0.
+// number converts digits that a pattern has matched. The empty text is 0.
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
 }
 
-// parseDate reads a day. Like Spark it ignores a time of the day after it.
+// parseDate parses a day. Like Spark it ignores a time of day after it.
 func parseDate(text string) (civilDate, bool) {
 	d, _, ok := splitDate(text, maxYearDate)
 	days := d.midnight().Unix() / daySeconds
 	return d, ok && max(days, -days) <= maxDay
 }
 
-// parseInstant reads a point in time, or a local time unless zoned is set. A point in time
-// without an offset is in UTC. Like Spark's, a local time ignores its offset. Digits
-// beyond microseconds are cut off.
+// parseInstant parses a timestamp, which is in UTC if it has no offset. If zoned is
+// false, it parses a timestamp without time zone and, like Spark, ignores an offset.
+// Digits beyond microseconds are truncated.
 func parseInstant(text string, zoned bool) (instant, bool) {
 	d, clock, ok := splitDate(text, maxYearStamp)
 	at := instant{date: d, zoned: zoned}
@@ -92,7 +92,7 @@ func parseInstant(text string, zoned bool) (instant, bool) {
 	return at, at.representable()
 }
 
-// readClock reads the time of the day, and returns the seconds of its offset.
+// readClock parses the time of day, and returns its offset in seconds.
 func (t *instant) readClock(text string) (offset int, ok bool) {
 	m := timePattern.FindStringSubmatch(text)
 	if m == nil {
@@ -106,7 +106,7 @@ func (t *instant) readClock(text string) (offset int, ok bool) {
 	return zoneOffset(trimmed(m[5]))
 }
 
-// zoneOffset reads an offset from UTC in seconds.
+// zoneOffset parses an offset from UTC and returns it in seconds.
 func zoneOffset(zone string) (int, bool) {
 	const most = 18 * 60 * 60
 	switch zone {
@@ -140,7 +140,8 @@ func (d civilDate) midnight() time.Time {
 	return time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
 }
 
-// signedYear prints a year in the form of ISO 8601, with a sign beyond four digits.
+// signedYear prints a year in the form of ISO 8601, with a sign if it has more than
+// four digits.
 func signedYear(year int) string {
 	switch {
 	case year < 0:
@@ -166,7 +167,7 @@ func (t instant) clock() string {
 	return fmt.Sprintf("%02d:%02d:%02d", t.hour, t.minute, t.second)
 }
 
-// fraction returns the fraction of the second with its point, or "" if it is zero.
+// fraction returns the fractional second with its point, or "" if it is zero.
 func (t instant) fraction() string {
 	if t.micros == 0 {
 		return ""

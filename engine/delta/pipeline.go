@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// pipeline fetches n things, several at a time, and uses them in order.
+// pipeline fetches n items, several at a time, and uses them in order.
 type pipeline[T any] struct {
 	n int
-	// ahead bounds the fetches under way, room the bytes of what they fetch;
-	// one is always allowed.
+	// ahead bounds the number of concurrent fetches, room the sum of their sizes. At
+	// least one fetch is always allowed.
 	ahead int
 	room  int64
 	size  func(i int) int64
@@ -23,8 +23,7 @@ type fetched[T any] struct {
 	err   error
 }
 
-// run returns the first error in the order of the things, after every fetch has
-// ended.
+// run returns the first error in the order of the items, after every fetch has ended.
 func (p *pipeline[T]) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

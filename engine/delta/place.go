@@ -9,12 +9,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// place is the folder of a table. It turns paths of the log into names of objects below
-// the folder and refuses all others.
+// place is the folder of a table. It converts paths of the log to names of objects
+// below the folder and refuses all others.
 //
-// An absolute path is accepted if the store says that it leads into the folder. The
-// protocol identifies a file by its path as it is written, and Spark's replay does so
-// too: a file that was added by an absolute path is not removed by a relative one.
+// An absolute path is accepted if the store reports that it is inside the folder. The
+// protocol identifies a file by its path as written, and Spark's replay does so too: a
+// file added by an absolute path is not removed by a relative one.
 type place struct{ bucket objstore.Bucket }
 
 // name returns the object's name. identity distinguishes an absolute path from other
@@ -41,8 +41,8 @@ func (p place) name(path string) (name, identity string, err error) {
 	return name, scheme + "://" + host + decoded, nil
 }
 
-// vectorName returns the name of the object that a deletion vector points into, empty for
-// an inline one. Errors: [ErrUnsafePath], [ErrMalformed].
+// vectorName returns the name of the object that holds a deletion vector, or "" for an
+// inline one. Errors: [ErrUnsafePath], [ErrMalformed].
 func (p place) vectorName(dv *action.DeletionVector) (name string, err error) {
 	switch dv.StorageType {
 	case storedInline:
@@ -57,14 +57,14 @@ func (p place) vectorName(dv *action.DeletionVector) (name string, err error) {
 	return deletion.FileName(dv)
 }
 
-// The storage types of deletion vectors that are not named by a UUID: inline, and by an
-// absolute path.
+// The storage types of deletion vectors whose file is not named by a UUID: inline, and
+// by absolute path.
 const (
 	storedInline   = "i"
 	storedAbsolute = "p"
 )
 
-// sidecar returns the object's name of a sidecar. Errors: [ErrUnsafePath].
+// sidecar returns the object name of a sidecar. Errors: [ErrUnsafePath].
 func (p place) sidecar(path string) (string, error) {
 	name, identity, err := p.name(path)
 	if err != nil || identity == "" {
@@ -76,13 +76,13 @@ func (p place) sidecar(path string) (string, error) {
 	return name, nil
 }
 
-// keySeparator stands between a file's name, the id of its deletion vector and the
-// identity of an absolute path. It sorts before every character of a name and never
-// occurs in one.
+// keySeparator separates a file's name, the id of its deletion vector and the identity
+// of an absolute path. It sorts before every character of a name and never occurs in
+// one.
 const keySeparator = "\x00"
 
-// fileKey is the identity of a logical file: its path and its deletion vector. absolute
-// says that one of them is named by an absolute path. Errors: [ErrUnsafePath].
+// fileKey returns the identity of a logical file: its path and its deletion vector.
+// absolute reports whether one of them is an absolute path. Errors: [ErrUnsafePath].
 func (p place) fileKey(path string, dv *action.DeletionVector) (key string, absolute bool, err error) {
 	key, identity, err := p.name(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p place) fileKey(path string, dv *action.DeletionVector) (key string, abso
 	return key, absolute, nil
 }
 
-// fileName is the part of a key that names the file.
+// fileName returns the object name in a key.
 func fileName(key string) string {
 	name, _, _ := strings.Cut(key, keySeparator)
 	return name

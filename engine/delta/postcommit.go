@@ -16,11 +16,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Retention of what a table forgets, where its properties do not say.
+// defaultDeletedRetention is the protocol's default of
+// delta.deletedFileRetentionDuration.
 const defaultDeletedRetention = 7 * 24 * time.Hour
 
-// afterCommit writes what makes the next read cheaper. The version stands
-// already; whatever fails here is a warning.
+// afterCommit writes the files that make later reads cheaper. The version is already
+// committed, so every failure is only a warning.
 func (s *Snapshot) afterCommit(ctx context.Context) {
 	warn := func(step string, err error) {
 		if err != nil {
@@ -39,8 +40,8 @@ func (s *Snapshot) afterCommit(ctx context.Context) {
 	warn("cleanup", err)
 }
 
-// checksum is the content of `<version>.crc` (protocol, "Version Checksum
-// File"), in its smallest form.
+// checksum is the content of `<version>.crc` (protocol, "Version Checksum File"), with
+// its required members only.
 type checksum struct {
 	TxnID             string           `json:"txnId,omitempty"`
 	TableSizeBytes    int64            `json:"tableSizeBytes"`
@@ -52,8 +53,8 @@ type checksum struct {
 	Protocol          *action.Protocol `json:"protocol"`
 }
 
-// writeChecksum leaves one that exists alone: the protocol forbids to
-// overwrite, and it was made from the same commit.
+// writeChecksum does not overwrite an existing file: the protocol forbids it, and that
+// file describes the same version.
 func (s *Snapshot) writeChecksum(ctx context.Context) error {
 	info := s.head.info()
 	body, err := json.Marshal(checksum{
@@ -71,9 +72,9 @@ func (s *Snapshot) writeChecksum(ctx context.Context) error {
 	return err
 }
 
-// Checkpoint writes the classic checkpoint of the version and moves the hint
-// forward to it. Commits call it every delta.checkpointInterval versions.
-// Writing one twice is harmless.
+// Checkpoint writes the classic checkpoint of the version and updates
+// `_last_checkpoint`. Commits call it every delta.checkpointInterval versions. It is
+// idempotent.
 func (s *Snapshot) Checkpoint(ctx context.Context) error {
 	body, sum, err := s.checkpointBody()
 	if err != nil {
@@ -98,8 +99,8 @@ func (s *Snapshot) Checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// hintedBeyond reports whether _last_checkpoint names a newer checkpoint that exists. One
-// that names a missing checkpoint must be overwritten.
+// hintedBeyond reports whether _last_checkpoint names a newer checkpoint that exists.
+// If it names a missing checkpoint, it must be overwritten.
 func (s *Snapshot) hintedBeyond(ctx context.Context) (bool, error) {
 	hinted, ok := hint(ctx, s.bucket)
 	if !ok || hinted <= s.version {
@@ -109,7 +110,7 @@ func (s *Snapshot) hintedBeyond(ctx context.Context) (bool, error) {
 	return l.checkpoints()[hinted] != nil, err
 }
 
-// checkpointActions yields what a checkpoint holds: the state without expired
+// checkpointActions yields the actions of the checkpoint: the state without expired
 // tombstones and transactions.
 func (s *Snapshot) checkpointActions() iter.Seq[action.Action] {
 	now := s.opts.Clock()
@@ -123,7 +124,7 @@ func (s *Snapshot) checkpointActions() iter.Seq[action.Action] {
 			return
 		}
 		for t := range sortedValues(s.state.txns) {
-			// One without a time never expires: nobody knows its age.
+			// One without a time never expires, because its age is unknown.
 			if t.LastUpdated != nil && *t.LastUpdated < keepTxns {
 				continue
 			}

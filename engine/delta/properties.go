@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Names of table properties and of field metadata that mean something to us.
+// Names of table properties and keys of field metadata.
 const (
 	propAppendOnly          = "delta.appendOnly"
 	propICT                 = "delta.enableInCommitTimestamps"
@@ -45,17 +45,17 @@ const (
 	keyTypeChanges          = "delta.typeChanges"
 )
 
-// valueKind is what the values of a property must be.
+// valueKind describes the valid values of a property.
 type valueKind struct {
 	valid func(string) bool
-	// must completes "must be".
+	// must completes the sentence "the value must be …".
 	must string
 }
 
-// propertyKinds lists the properties of the protocol and of the reference
-// writer, which rejects other names below "delta.". Where a value asks for
-// something that is not done here, and that others would rely on, it is none of
-// its kind.
+// propertyKinds lists the properties of the protocol and of the reference writer, which
+// rejects other names with the prefix "delta.". A value that requests behaviour which
+// this engine does not implement, and on which other writers or readers would rely, is
+// invalid.
 var propertyKinds = map[string]valueKind{
 	propAppendOnly:                     boolean,
 	"delta.autoOptimize.autoCompact":   boolean,
@@ -67,7 +67,7 @@ var propertyKinds = map[string]valueKind{
 	propMappingMode:                    oneOf(mappingNone, mappingName, "id"),
 	propIndexedCols:                    {isIndexedCols, "a number of columns, or -1 for all"},
 	propStatsColumns: {columnList.MatchString,
-		"a list of columns; names with other characters than letters, digits and _ stand in backticks"},
+		"a list of columns; names with other characters than letters, digits and _ must be in backticks"},
 	propStringPrefix:                 positive,
 	propDeletedRetention:             interval,
 	propCDF:                          boolean,
@@ -85,10 +85,10 @@ var propertyKinds = map[string]valueKind{
 	propTxnRetention:                 interval,
 	propTargetFileSize:               {isFileSize, "a number of bytes, or one with a unit, such as 128mb"},
 	"delta.tuneFileSizesForRewrites": boolean,
-	// Readers of manifests would not see what is written here.
+	// Readers of manifests would not see commits of this engine.
 	"delta.compatibility.symlinkFormatManifest.enabled": {isFalse, "false: manifests are not written"},
-	// The formats have rules of their own for every commit.
-	"delta.universalFormat.enabledFormats": {isEmpty, "empty: tables have no other format beside Delta"},
+	// Other formats impose additional rules on every commit.
+	"delta.universalFormat.enabledFormats": {isEmpty, "empty: no other table format is written"},
 }
 
 var (
@@ -97,21 +97,21 @@ var (
 	interval = valueKind{isInterval, "a duration such as interval 7 days"}
 )
 
-// kept are properties that a table has for life, or that are not for users to
-// set: what they say must be true of files and log.
-var kept = []string{
+// reservedProperties cannot be set or removed by users, because they must agree with
+// the files and the log.
+var reservedProperties = []string{
 	propMaxColumnID, propICTVersion, propICTTimestamp, propRowTrackingSuspend, propRowIDColumn, propRowVersionColumn,
 	"delta.requireCheckpointProtectionBeforeVersion",
 }
 
-const keptByWriters = "is kept by writers and not set by anybody"
+const reservedReason = "is maintained by writers and cannot be set"
 
-// checkProperties judges properties that somebody wants to give a table of such
-// columns. The error is a [PropertyError].
+// checkProperties checks properties for a table with the given columns. The error is a
+// [PropertyError].
 func checkProperties(schema Struct, partitions []string, properties map[string]string) error {
 	broken := make(map[string]string)
 	for name, value := range properties {
-		if reason := unfit(schema, partitions, name, value); reason != "" {
+		if reason := invalidProperty(schema, partitions, name, value); reason != "" {
 			broken[name] = reason
 		}
 	}
@@ -125,16 +125,17 @@ func refuseProperties(broken map[string]string) error {
 	return &PropertyError{broken}
 }
 
-// unfit says why a property cannot have a value: names below "delta." must be
-// known, for users to set, and have a value of their kind. Other names are free.
-func unfit(schema Struct, partitions []string, name, value string) string {
+// invalidProperty returns why a property cannot have the value, or "" if it can. A name
+// with the prefix "delta." must be known, not reserved, and have a valid value. Other
+// names are unrestricted.
+func invalidProperty(schema Struct, partitions []string, name, value string) string {
 	switch {
 	case name == "" || len(name) > 1024 || len(value) > 1<<20:
 		return "is empty or too long"
 	case !strings.HasPrefix(name, "delta.") || strings.HasPrefix(name, prefixConstraint):
 		return ""
-	case slices.Contains(kept, name):
-		return keptByWriters
+	case slices.Contains(reservedProperties, name):
+		return reservedReason
 	}
 	kind, known := propertyKinds[name]
 	switch {
@@ -143,7 +144,7 @@ func unfit(schema Struct, partitions []string, name, value string) string {
 	case !kind.valid(value):
 		return "must be " + kind.must
 	case name == propStatsColumns:
-		return unfitStats(schema, partitions, value)
+		return invalidStatsColumns(schema, partitions, value)
 	}
 	return ""
 }
@@ -169,9 +170,9 @@ func oneOf(choices ...string) valueKind {
 	return valueKind{func(v string) bool { return slices.Contains(choices, v) }, "one of " + strings.Join(choices, ", ")}
 }
 
-// ParseInterval reads the notation of durations in properties: "interval 7
-// days", "1 week 12 hours". Months and years have no fixed length and are
-// refused. The error is [ErrInvalidProperty].
+// ParseInterval parses the value of an interval property, such as "interval 7 days" or
+// "1 week 12 hours". Months and years are refused because their length varies. The
+// error is [ErrInvalidProperty].
 func ParseInterval(text string) (time.Duration, error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) > 0 && words[0] == "interval" {
@@ -202,13 +203,13 @@ var intervalUnits = map[string]time.Duration{
 	"second": time.Second, "millisecond": time.Millisecond, "microsecond": time.Microsecond,
 }
 
-// flag reads a boolean property.
+// flag reports whether a boolean property is true.
 func (s *Snapshot) flag(name string) bool {
 	return strings.EqualFold(s.Properties()[name], "true")
 }
 
-// interval reads a duration property; a value that nobody understands stands
-// for the longest retention, so that nothing is forgotten too early.
+// interval returns the value of a duration property, or absent if it is not set. An
+// invalid value means the longest retention, so that nothing is deleted too early.
 func (s *Snapshot) interval(name string, absent time.Duration) time.Duration {
 	return intervalIn(s.Properties(), name, absent)
 }
@@ -227,7 +228,7 @@ func intervalIn(properties map[string]string, name string, absent time.Duration)
 
 func (s *Snapshot) inCommitTimestamps() bool { return s.flag(propICT) }
 
-// inCommitTimestampsSince is the first version that has them.
+// inCommitTimestampsSince returns the first version with in-commit timestamps.
 func (s *Snapshot) inCommitTimestampsSince() int64 {
 	n, err := strconv.ParseInt(s.Properties()[propICTVersion], 10, 64)
 	if err != nil {

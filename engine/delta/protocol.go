@@ -52,8 +52,8 @@ var propertyFeatures = map[string]string{
 	propRowTracking: featRowTracking, propTypeWidening: featTypeWidening,
 }
 
-// newProtocol returns the least protocol for a new table: versions 1 and 2 if they
-// suffice, else a list of features.
+// newProtocol returns the minimal protocol of a new table: reader version 1 and writer
+// version 2 if they suffice, else table features.
 func newProtocol(schema Struct, properties map[string]string) *action.Protocol {
 	empty := &Snapshot{state: &state{metadata: &action.Metadata{}}}
 	p, _ := upgrade(action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2}, empty.newlyNeeded(schema, properties))
@@ -61,15 +61,15 @@ func newProtocol(schema Struct, properties map[string]string) *action.Protocol {
 }
 
 // ProtocolFor returns the protocol that the table needs for another schema and other
-// properties, and whether it differs from the current one. Only features of which the
-// change makes more use are added: existing uses without their feature stay as they
-// are. No feature is ever removed.
+// properties, and whether it differs from the current one. It adds only features that
+// the change uses more than before: existing uses without their feature remain. It
+// never removes a feature.
 func (s *Snapshot) ProtocolFor(schema Struct, properties map[string]string) (action.Protocol, bool) {
 	return upgrade(s.Protocol(), s.newlyNeeded(schema, properties))
 }
 
-// newlyNeeded returns the features of which schema and properties make more use than
-// the table does.
+// newlyNeeded returns the features that schema and properties use more than the table
+// does.
 func (s *Snapshot) newlyNeeded(schema Struct, properties map[string]string) map[string]bool {
 	before, need := usesOf(s.schema, s.Properties()), make(map[string]bool)
 	for use, n := range usesOf(schema, properties) {
@@ -83,8 +83,8 @@ func (s *Snapshot) newlyNeeded(schema Struct, properties map[string]string) map[
 	return need
 }
 
-// upgrade returns the least protocol with all of p and the features in need. If it has
-// to list features, it also lists those that the versions of p implied.
+// upgrade returns the minimal protocol with all of p and the features in need. If it
+// lists features, it also lists those that the versions of p implied.
 func upgrade(p action.Protocol, need map[string]bool) (action.Protocol, bool) {
 	maps.DeleteFunc(need, func(f string, _ bool) bool { return supports(&p, f) })
 	if len(need) == 0 {
@@ -164,22 +164,21 @@ func usesOf(schema Struct, properties map[string]string) map[use]int {
 	return uses
 }
 
-// grows returns an error if a protocol has less than its predecessor.
+// grows returns an error if the new protocol lacks something of the old one.
 func grows(old, now *action.Protocol) error {
 	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
 		return fmt.Errorf("protocol version decreases: %w", ErrInvalidTxn)
 	}
 	for _, f := range writerFeatures(old) {
 		if !slices.Contains(writerFeatures(now), f) || supports(old, f) && !supports(now, f) {
-			return fmt.Errorf("protocol loses feature %s: %w", f, ErrInvalidTxn)
+			return fmt.Errorf("protocol removes feature %s: %w", f, ErrInvalidTxn)
 		}
 	}
 	return nil
 }
 
-// mergeProtocols returns the least protocol with everything that both have. The
-// versions of a table normally only grow, so the result is normally now. It differs
-// if another writer has removed features.
+// mergeProtocols returns the minimal protocol that covers both. Protocols normally only
+// grow, so the result is normally now. It differs if another writer removed features.
 func mergeProtocols(now, then action.Protocol) action.Protocol {
 	lacks := func(have, want []string) bool {
 		return slices.ContainsFunc(want, func(f string) bool { return !slices.Contains(have, f) })

@@ -8,35 +8,35 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// DeletedFileRetention is how long the files of old versions stay, by the
-// table's own property.
+// DeletedFileRetention returns how long files of old versions are retained, according
+// to the table's property.
 func (s *Snapshot) DeletedFileRetention() time.Duration {
 	return s.interval(propDeletedRetention, defaultDeletedRetention)
 }
 
-// DeletedFileRetention is what that of the table will be.
+// DeletedFileRetention returns the retention of the altered table.
 func (a *Alteration) DeletedFileRetention() time.Duration {
 	return intervalIn(a.config, propDeletedRetention, defaultDeletedRetention)
 }
 
-// LogRetention is how long the commits of old versions stay, by the table's own
-// property.
+// LogRetention returns how long the commits of old versions are retained, according to
+// the table's property.
 func (s *Snapshot) LogRetention() time.Duration {
 	return s.interval(propLogRetention, defaultLogRetention)
 }
 
-// LogRetention is what that of the table will be.
+// LogRetention returns the retention of the altered table.
 func (a *Alteration) LogRetention() time.Duration {
 	return intervalIn(a.config, propLogRetention, defaultLogRetention)
 }
 
-// EachReferenced hands the name of every file that a version needs to visit:
-// data files and files of deletion vectors, decoded, some more than once. The
-// versions are s and those that were the newest one at since or later. The zero
-// time means every version that can still be rebuilt.
+// EachReferenced calls visit with the decoded name of every data file and deletion
+// vector file that a version references, possibly more than once. The versions are s
+// and those that were the latest at or after since. The zero time includes every
+// version that can still be read.
 //
-// Removals are forgotten by checkpoints after the table's own retention. A since
-// before that has the log read from its first version that is left.
+// Checkpoints omit removals that are older than the table's own retention. If since is
+// before that, the whole log is read.
 func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit func(name string)) error {
 	for f := range s.Files() {
 		if err := s.state.place.visit(f.Add.Path, f.Add.DeletionVector, visit); err != nil {
@@ -57,8 +57,8 @@ func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit fu
 	return s.eachLogged(ctx, visit)
 }
 
-// EachRemoved hands the name of every file whose removal the log still tells of
-// to visit, decoded, some more than once. They may be live again.
+// EachRemoved calls visit with the decoded name of every file that has a remove action
+// in the log or the snapshot, possibly more than once. Such a file may be live again.
 func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) error {
 	for r := range s.Tombstones() {
 		if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
@@ -69,7 +69,7 @@ func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) err
 	if err != nil {
 		return err
 	}
-	return vanished(readCommits(ctx, s.bucket, commits, s.opts.Limits, func(c *commit) error {
+	return missingAsBroken(readCommits(ctx, s.bucket, commits, s.opts.Limits, func(c *commit) error {
 		for _, a := range c.actions {
 			if r, ok := a.(*action.Remove); ok {
 				if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
@@ -81,15 +81,15 @@ func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) err
 	}))
 }
 
-// eachLogged visits what the versions need that can be rebuilt: the files of the
-// first checkpoint of every unbroken row of commits, and all that was added since.
+// eachLogged visits the files of all versions that can be read: those of the first
+// checkpoint in each gapless sequence of commits, and those added since.
 func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) error {
 	l, err := listLog(ctx, s.bucket, 0)
 	if err != nil {
 		return err
 	}
 	checkpoints := l.checkpoints()
-	covered := int64(-1) // the last version that was seen to
+	covered := int64(-1) // the last version whose files have been visited
 	for _, version := range sortedKeys(checkpoints) {
 		if version > s.version || version <= covered {
 			continue
@@ -102,16 +102,16 @@ func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) erro
 			return s.state.place.visitActions(batch, visit)
 		})
 		if err != nil {
-			return vanished(err)
+			return missingAsBroken(err)
 		}
 		covered = version
 	}
-	return vanished(readCommits(ctx, s.bucket, l.commits, s.opts.Limits, func(c *commit) error {
+	return missingAsBroken(readCommits(ctx, s.bucket, l.commits, s.opts.Limits, func(c *commit) error {
 		return s.state.place.visitActions(c.actions, visit)
 	}))
 }
 
-// lastInRow is the end of the row of commits, without a gap, that follows
+// lastInRow returns the last version of the gapless sequence of commits that follows
 // version.
 func lastInRow(commits []versioned, version int64) int64 {
 	i, _ := slices.BinarySearchFunc(commits, version+1, func(c versioned, v int64) int { return int(c.version - v) })

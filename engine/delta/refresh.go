@@ -9,18 +9,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// refreshSteps bounds the commits that Refresh reads one by one. Beyond it a
-// checkpoint probably saves work.
+// refreshSteps bounds the commits that Refresh reads one by one. For more of them,
+// reading a checkpoint is probably cheaper.
 const refreshSteps = 100
 
-// Refresh returns the latest version, or s itself when there is none newer. An
-// unchanged table costs two small requests at the same time: one for the commit
-// of s, which must still be the one that was read, and one for the next.
+// Refresh returns the latest version, or s itself if it is the latest. For an unchanged
+// table it sends two small requests concurrently: one checks that the commit of s is
+// unchanged, the other asks for the next commit.
 //
-// Errors: [ErrTableNotFound] when the table is gone, [ErrIdentityChanged] when
-// another table took its place, [ErrLogBroken] when the commits that s was read
-// from were replaced by others of the same table; else as [Load]. After any of
-// the three the caller decides whether to Load anew.
+// Errors: [ErrTableNotFound] if the table no longer exists, [ErrIdentityChanged] if
+// another table replaced it, [ErrLogBroken] if the commits of s were replaced by others
+// of the same table; otherwise those of [Load]. After these three the caller decides
+// whether to Load again.
 func (s *Snapshot) Refresh(ctx context.Context) (*Snapshot, error) {
 	type tail struct {
 		next *commit
@@ -48,9 +48,9 @@ func (s *Snapshot) Refresh(ctx context.Context) (*Snapshot, error) {
 	return fresh, nil
 }
 
-// checkHead makes sure that the commit s ends with is still in place. Without
-// it a table that was deleted and written anew would be taken for the old one,
-// and a commit of ours would land in the middle of nowhere.
+// checkHead makes sure that the last commit of s is unchanged. Otherwise a table that
+// was deleted and created again would be taken for the old one, and a new commit could
+// leave a gap in its log.
 func (s *Snapshot) checkHead(ctx context.Context) error {
 	in, err := s.headIn(ctx, s.bucket)
 	if err != nil || in {
@@ -59,8 +59,8 @@ func (s *Snapshot) checkHead(ctx context.Context) error {
 	return s.explainLoss(ctx)
 }
 
-// headIn reports whether a bucket holds the commit that s ends with. One that was
-// cleaned up counts as held.
+// headIn reports whether a bucket holds the last commit of s. A commit that was cleaned
+// up counts as held.
 func (s *Snapshot) headIn(ctx context.Context, b objstore.Bucket) (bool, error) {
 	known := s.head.object
 	if known.Name == "" {
@@ -68,7 +68,7 @@ func (s *Snapshot) headIn(ctx context.Context, b objstore.Bucket) (bool, error) 
 	}
 	now, err := b.Stat(ctx, known.Name)
 	if err == nil && (now.Size != known.Size || !now.ModTime.Equal(known.ModTime)) {
-		// A copy of the folder has other times but equal content.
+		// A copy of the folder has other modification times but the same content.
 		var c *commit
 		if c, err = readCommit(ctx, b, s.version, s.opts.Limits); err == nil {
 			return c.digest == s.head.digest, nil
@@ -80,19 +80,19 @@ func (s *Snapshot) headIn(ctx context.Context, b objstore.Bucket) (bool, error) 
 	return err == nil, err
 }
 
-// explainLoss says what became of a table whose head is not what it was.
+// explainLoss returns the reason why the last commit of s is missing or changed.
 func (s *Snapshot) explainLoss(ctx context.Context) error {
 	now, err := load(ctx, s.bucket, s.opts, -1)
 	switch {
 	case err != nil:
 		return err
 	case now.TableID() != s.TableID():
-		return fmt.Errorf("table %s stands where %s stood: %w", now.TableID(), s.TableID(), ErrIdentityChanged)
+		return fmt.Errorf("table %s replaced table %s: %w", now.TableID(), s.TableID(), ErrIdentityChanged)
 	}
-	return fmt.Errorf("commit %d vanished or was rewritten: %w", s.version, ErrLogBroken)
+	return fmt.Errorf("commit %d is missing or was rewritten: %w", s.version, ErrLogBroken)
 }
 
-// follow applies next and every commit after it.
+// follow applies next and all commits after it.
 func (s *Snapshot) follow(ctx context.Context, next *commit) (*Snapshot, error) {
 	commits := []*commit{next}
 	for {
@@ -112,14 +112,14 @@ func (s *Snapshot) follow(ctx context.Context, next *commit) (*Snapshot, error) 
 	return s.advance(ctx, commits)
 }
 
-// reload reads from the newest checkpoint instead of following commits.
+// reload loads from the newest checkpoint instead of applying commits one by one.
 func (s *Snapshot) reload(ctx context.Context) (*Snapshot, error) {
 	now, err := load(ctx, s.bucket, s.opts, -1)
 	if err != nil {
 		return nil, err
 	}
 	if now.TableID() != s.TableID() {
-		return nil, fmt.Errorf("table %s stands where %s stood: %w", now.TableID(), s.TableID(), ErrIdentityChanged)
+		return nil, fmt.Errorf("table %s replaced table %s: %w", now.TableID(), s.TableID(), ErrIdentityChanged)
 	}
 	return now, nil
 }
@@ -129,7 +129,7 @@ func (s *Snapshot) advance(ctx context.Context, commits []*commit) (*Snapshot, e
 	st := s.state.fork()
 	for _, c := range commits {
 		if m := c.metadata(); m != nil && m.ID != s.TableID() {
-			return nil, fmt.Errorf("commit %d makes table %s of %s: %w", c.version, m.ID, s.TableID(), ErrIdentityChanged)
+			return nil, fmt.Errorf("commit %d replaces the table by %s, formerly %s: %w", c.version, m.ID, s.TableID(), ErrIdentityChanged)
 		}
 		if err := st.applyCommit(c); err != nil {
 			return nil, err
@@ -139,7 +139,7 @@ func (s *Snapshot) advance(ctx context.Context, commits []*commit) (*Snapshot, e
 	if head.object.Name == "" {
 		object, err := s.bucket.Stat(ctx, logpath.CommitName(head.version))
 		if err != nil {
-			return nil, vanished(err)
+			return nil, missingAsBroken(err)
 		}
 		head.object = object
 	}

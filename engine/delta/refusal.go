@@ -7,8 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
-// Reason is the class of the fault that makes a table, or one version of it, unreadable.
-// Every caller may learn it, because it never depends on a value of a row.
+// Reason classifies why a table, or one version of it, is unreadable. It never depends
+// on values of rows, so every caller may see it.
 type Reason string
 
 // The reasons of a [RefusalError].
@@ -17,7 +17,8 @@ const (
 	ReasonAbsolutePath Reason = "absolute_path"
 	// ReasonShallowClone: the table is a clone whose files lie in its source's folder.
 	ReasonShallowClone Reason = "shallow_clone"
-	// ReasonUnsafePath: a path of the log leaves the table's folder, or is not a path.
+	// ReasonUnsafePath: a path of the log leads out of the table's folder, or is not a
+	// valid path.
 	ReasonUnsafePath Reason = "unsafe_path"
 	// ReasonCommitMissing: the log lacks a commit that the version needs.
 	ReasonCommitMissing Reason = "commit_missing"
@@ -31,11 +32,11 @@ const (
 	ReasonSidecarMissing Reason = "sidecar_missing"
 	// ReasonSidecarDamaged: a sidecar of a checkpoint cannot be decoded.
 	ReasonSidecarDamaged Reason = "sidecar_damaged"
-	// ReasonLogTooLarge: a file of the log exceeds our limits.
+	// ReasonLogTooLarge: a file of the log exceeds [Options.Limits].
 	ReasonLogTooLarge Reason = "log_too_large"
 	// ReasonMetadataMissing: the version has no protocol, or no complete metaData.
 	ReasonMetadataMissing Reason = "metadata_missing"
-	// ReasonSchemaInvalid: the schema of the version's metaData is not usable.
+	// ReasonSchemaInvalid: the schema in the version's metaData is invalid.
 	ReasonSchemaInvalid Reason = "schema_invalid"
 	// ReasonVectorMissing: a file of deletion vectors is missing.
 	ReasonVectorMissing Reason = "deletion_vector_missing"
@@ -48,9 +49,9 @@ const (
 // RefusalError reports why a table, or one version of it, cannot be read.
 type RefusalError struct {
 	Reason Reason
-	// Name is the object at fault below the table's folder; empty if it lies outside
-	// or is not known. It can hold partition values: only callers who see all of the
-	// table may learn it.
+	// Name is the name of the damaged or missing object below the table's folder. It is
+	// empty if the object is outside or unknown. It can contain partition values: only
+	// callers who may read the whole table may see it.
 	Name string
 	Err  error
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
-// A commit can replace the table of a log by another one, with another metaData.id:
-// CREATE OR REPLACE TABLE of other writers does. The log then holds versions of
-// several tables.
+// A commit of another writer can replace the table of a log by one with another
+// metaData.id, as CREATE OR REPLACE TABLE does. The log then holds versions of several
+// tables.
 
-// LastOf returns the last version of the table that past is a version of, before it
-// was replaced by the table of s. Errors: [ErrIdentityChanged] if past is not an older
-// version in the log that s was read from; [ErrLogBroken] if no commit replaces the
-// table; those of [Load].
+// LastOf returns the last version of past's table before the table of s replaced it.
+// Errors: [ErrIdentityChanged] if past is not an older version in the log of s;
+// [ErrLogBroken] if no commit replaces the table; those of [Load].
 func (s *Snapshot) LastOf(ctx context.Context, past *Snapshot) (*Snapshot, error) {
 	if err := s.PrecededBy(ctx, past); err != nil {
 		return nil, err
@@ -37,7 +36,7 @@ func (s *Snapshot) LastOf(ctx context.Context, past *Snapshot) (*Snapshot, error
 	})
 	switch {
 	case err != nil && !errors.Is(err, errFound):
-		return nil, vanished(err)
+		return nil, missingAsBroken(err)
 	case last < 0:
 		return nil, fmt.Errorf("no commit replaces table %s: %w", past.TableID(), ErrLogBroken)
 	case last == past.version:
@@ -52,8 +51,8 @@ func (s *Snapshot) LastOf(ctx context.Context, past *Snapshot) (*Snapshot, error
 	return found, err
 }
 
-// PrecededBy makes sure that past is an older version in the log that s was read from,
-// and not in another log at the same place. Otherwise the error is [ErrIdentityChanged].
+// PrecededBy returns [ErrIdentityChanged] if past is not an older version in the log of
+// s, for example because it is from another log at the same location.
 func (s *Snapshot) PrecededBy(ctx context.Context, past *Snapshot) error {
 	in, err := past.headIn(ctx, s.bucket)
 	if err == nil && in && past.version < s.version {
@@ -67,11 +66,11 @@ func (s *Snapshot) PrecededBy(ctx context.Context, past *Snapshot) error {
 	return err
 }
 
-// errFound ends the reading of commits early.
+// errFound stops the reading of commits.
 var errFound = errors.New("found")
 
-// TableIDAt returns the metaData.id of a version that is not newer than s. Errors: those
-// of [Load].
+// TableIDAt returns the metaData.id of a version up to that of s. Errors: those of
+// [Load].
 func (s *Snapshot) TableIDAt(ctx context.Context, version int64) (string, error) {
 	if id, ok := s.checksumTableID(ctx, version); ok {
 		return id, nil
@@ -102,19 +101,19 @@ func (s *Snapshot) TableIDAt(ctx context.Context, version int64) (string, error)
 	case err != nil && !errors.Is(err, errFound) && isDamage(err):
 		past, err := load(ctx, s.bucket, s.opts, version) // avoids the damaged checkpoint
 		if err != nil {
-			return "", vanished(err)
+			return "", missingAsBroken(err)
 		}
 		return past.TableID(), nil
 	case err != nil && !errors.Is(err, errFound):
-		return "", vanished(err)
+		return "", missingAsBroken(err)
 	case id == "":
 		return "", fmt.Errorf("version %d has no metaData: %w", version, ErrLogBroken)
 	}
 	return id, nil
 }
 
-// checksumTableID returns the metaData.id that the checksum file of a version states, if
-// there is such a file. It is smaller than a checkpoint.
+// checksumTableID returns the metaData.id in the checksum file of a version, if that
+// file exists. It is smaller than a checkpoint.
 func (s *Snapshot) checksumTableID(ctx context.Context, version int64) (string, bool) {
 	const most = 16 << 20
 	body, err := readObject(ctx, s.bucket, logpath.ChecksumName(version), most, 0)

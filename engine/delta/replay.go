@@ -9,8 +9,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// state is a version in the making: what actions, applied from the oldest on,
-// leave behind (protocol, "Action Reconciliation").
+// state is the result of applying actions, oldest first (protocol, "Action
+// Reconciliation").
 type state struct {
 	protocol *action.Protocol
 	metadata *action.Metadata
@@ -19,24 +19,24 @@ type state struct {
 	txns     map[string]*action.Txn
 	domains  map[string]*action.DomainMetadata
 	bytes    int64
-	// weight estimates the memory that files and tombs take.
+	// weight estimates the memory of files and tombs in bytes.
 	weight int64
 
-	// writer is the engine whose files are trusted to hold every column of the
-	// schema; whole says that all live files are such files.
+	// writer is the engine whose files are trusted to hold every column of the schema.
+	// whole reports whether all live files are such files.
 	writer string
 	whole  bool
 	place  place
-	// absolute reports whether the log names a file by an absolute path.
+	// absolute reports whether the log has a file with an absolute path.
 	absolute bool
-	// base is [Snapshot.BaseVersion]. foreign is the newest commit, among those read,
-	// that [Snapshot.ForeignSince] counts.
+	// base is [Snapshot.BaseVersion]. foreign is the newest commit that counts for
+	// [Snapshot.ForeignSince].
 	base, foreign int64
 	// damage is [Snapshot.Damage].
 	damage error
 }
 
-// emptyState is a table before its first commit.
+// emptyState returns the state of a table before its first commit.
 func emptyState(writer string, b objstore.Bucket) *state {
 	st := new(state).fork()
 	st.writer, st.whole, st.place = writer, true, place{b}
@@ -44,7 +44,7 @@ func emptyState(writer string, b objstore.Bucket) *state {
 	return st
 }
 
-// fork returns a state that changes without its origin.
+// fork returns a copy that can change without affecting s.
 func (s *state) fork() *state {
 	f := *s
 	f.files = s.files.fork()
@@ -60,15 +60,15 @@ func (s *state) fork() *state {
 	return &f
 }
 
-// fileKey is [place.fileKey] for a file of the state; it also sets absolute.
+// fileKey calls [place.fileKey] and records absolute paths.
 func (s *state) fileKey(path string, dv *action.DeletionVector) (string, error) {
 	key, absolute, err := s.place.fileKey(path, dv)
 	s.absolute = s.absolute || absolute
 	return key, err
 }
 
-// duplicate returns the name of an object that is live under two paths, or "" if there is
-// none.
+// duplicate returns the name of an object that is live under two paths, or "" if there
+// is none.
 func (s *state) duplicate() string {
 	last := ""
 	for key := range s.files.all() {
@@ -81,7 +81,7 @@ func (s *state) duplicate() string {
 	return ""
 }
 
-// apply takes one action. Errors: [ErrUnsafePath].
+// apply applies one action. Errors: [ErrUnsafePath].
 func (s *state) apply(a action.Action) error {
 	switch a := a.(type) {
 	case *action.Protocol:
@@ -130,7 +130,7 @@ func (s *state) apply(a action.Action) error {
 	return nil
 }
 
-// cloneOperation is the operation of commits that make a table of another table's files.
+// cloneOperation is the operation of commits that clone another table.
 const cloneOperation = "CLONE"
 
 func (s *state) applyCommit(c *commit) error {
@@ -143,19 +143,19 @@ func (s *state) applyCommit(c *commit) error {
 			return withActionReason(ReasonCommitDamaged, logpath.CommitName(c.version), err)
 		}
 	}
-	s.whole = s.judge(c, before)
+	s.whole = s.wholeAfter(c, before)
 	if c.foreignTo(s.writer) {
 		s.foreign = c.version
 	}
 	return nil
 }
 
-// judge says whether every live file holds every column, after c was applied
-// to a state that had the metadata before. Other writers may leave nullable
-// columns out of a file, and may bring back files of an earlier schema.
-func (s *state) judge(c *commit, before *action.Metadata) bool {
+// wholeAfter reports whether every live file holds every column after c was applied to
+// a state with the metadata before. Other writers may omit nullable columns from files,
+// and may restore files of an earlier schema.
+func (s *state) wholeAfter(c *commit, before *action.Metadata) bool {
 	added := s.liveAdds(c)
-	own := c.info().EngineInfo == s.writer && s.tells(c, before)
+	own := c.info().EngineInfo == s.writer && s.addsWholeFiles(c, before)
 	switch {
 	case s.files.n == 0:
 		return true
@@ -167,7 +167,7 @@ func (s *state) judge(c *commit, before *action.Metadata) bool {
 	return sameColumns(s.metadata, before)
 }
 
-// liveAdds counts the live files that c added.
+// liveAdds returns the number of live files that c added.
 func (s *state) liveAdds(c *commit) int {
 	seen := make(map[*action.Add]bool)
 	for _, a := range c.actions {

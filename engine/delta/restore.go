@@ -15,33 +15,32 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Restoration is what [Snapshot.Restore] plans to do.
+// Restoration describes the plan of [Snapshot.Restore].
 type Restoration struct {
-	// Restored and Removed count files, with their bytes.
+	// Restored and Removed count files; the others are their bytes.
 	Restored, Removed           int64
 	RestoredBytes, RemovedBytes int64
-	// Files and Bytes are the table's afterwards.
+	// Files and Bytes describe the table after the restore.
 	Files, Bytes int64
 }
 
-// Restore plans a transaction on s that makes the table what it was at another
-// of its versions: files, schema, partitioning, properties. The protocol never
-// shrinks, and what only ever grows or is about the log stays: the table's id, recorded
-// transactions, column ids, in-commit timestamps. Rows that are committed
-// meanwhile are a conflict. Only the user of op is used. The target can be a version of a
-// table that the table of s replaced.
+// Restore plans a transaction on s that restores the files, schema, partitioning and
+// properties of the version target. The protocol is never downgraded. The table's id,
+// recorded transactions, used column ids and in-commit timestamps are unchanged. Rows
+// that are committed concurrently are a conflict. Only the user of op is used. target
+// can be a version of a table that the table of s replaced.
 //
-// Errors: [ErrVersionNotFound] when files of that version are gone, with their
-// number; [ErrIdentityChanged] when it belongs to another log; [FeatureError] where
-// row tracking was switched on or off in between; those of the bucket.
+// Errors: [ErrVersionNotFound] if files of the version no longer exist;
+// [ErrIdentityChanged] if target belongs to another log; [FeatureError] if row tracking
+// was enabled or disabled in between; those of the bucket.
 func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) (*Txn, Restoration, error) {
 	return s.RestoreAs(ctx, target, target.Metadata(), op)
 }
 
-// RestoreAs is [Snapshot.Restore] with metadata that differ from the target's in
-// what is no matter of its files: constraints, and what others write beside the
-// columns. They are of [Alteration.Change] on the target. That the restored rows
-// satisfy the constraints is for the caller to know.
+// RestoreAs is like [Snapshot.Restore] but sets the given metadata. It comes from an
+// [Alteration.Change] of target and may differ from target's metadata in constraints
+// and in annotations of other writers only. The caller must have checked that the
+// restored rows satisfy the constraints.
 func (s *Snapshot) RestoreAs(ctx context.Context, target *Snapshot, as action.Metadata, op Operation) (*Txn, Restoration, error) {
 	if target.TableID() != s.TableID() {
 		if err := s.PrecededBy(ctx, target); err != nil {
@@ -49,18 +48,18 @@ func (s *Snapshot) RestoreAs(ctx context.Context, target *Snapshot, as action.Me
 		}
 	}
 	if s.flag(propRowTracking) != target.flag(propRowTracking) || s.flag(propRowTracking) && s.rowColumns() != target.rowColumns() {
-		return nil, Restoration{}, refuseWrite(featRowTracking, "restoring a version whose rows have other ids")
+		return nil, Restoration{}, refuseWrite(featRowTracking, "the restored rows would have different ids")
 	}
 	op.Name = restoreOperation
 	t := s.Begin(op)
 	t.restores = true
 	t.ReadWholeTable()
 	r := Restoration{Files: int64(target.NumFiles()), Bytes: target.TotalBytes()}
-	back := filesWithout(target, s)
+	back := filesNotIn(target, s)
 	if err := target.checkPresent(ctx, back); err != nil {
 		return nil, Restoration{}, fmt.Errorf("restoring version %d: %w", target.version, err)
 	}
-	for _, f := range filesWithout(s, target) {
+	for _, f := range filesNotIn(s, target) {
 		if err := t.Remove(false, f); err != nil {
 			return nil, Restoration{}, err
 		}
@@ -81,8 +80,9 @@ func (s *Snapshot) RestoreAs(ctx context.Context, target *Snapshot, as action.Me
 	return t, r, nil
 }
 
-// filesWithout lists the live files of a that b has not, vectors included.
-func filesWithout(a, b *Snapshot) []File {
+// filesNotIn returns the live files of a that are not live in b with the same deletion
+// vector.
+func filesNotIn(a, b *Snapshot) []File {
 	var list []File
 	for key, add := range a.state.files.all() {
 		if _, both := b.state.files.get(key); !both {
@@ -92,8 +92,7 @@ func filesWithout(a, b *Snapshot) []File {
 	return list
 }
 
-// checkPresent makes sure that nobody has deleted the files, or the vectors
-// that belong to them.
+// checkPresent makes sure that the files and their deletion vector files exist.
 func (s *Snapshot) checkPresent(ctx context.Context, files []File) error {
 	names := make(map[string]struct{}, len(files))
 	for _, f := range files {
@@ -123,13 +122,13 @@ func (s *Snapshot) checkPresent(ctx context.Context, files []File) error {
 		return err
 	}
 	if n := gone.Load(); n > 0 {
-		return fmt.Errorf("%d of its files are gone: %w", n, ErrVersionNotFound)
+		return fmt.Errorf("%d of its files no longer exist: %w", n, ErrVersionNotFound)
 	}
 	return nil
 }
 
-// restoreTable carries metadata and protocol of another version where they are
-// not those of today.
+// restoreTable sets the metadata and protocol of target if they differ from the current
+// ones.
 func (t *Txn) restoreTable(target *Snapshot, m action.Metadata) {
 	now := t.base
 	m.ID, m.CreatedTime = now.state.metadata.ID, now.state.metadata.CreatedTime
@@ -144,7 +143,7 @@ func (t *Txn) restoreTable(target *Snapshot, m action.Metadata) {
 			delete(m.Configuration, name)
 		}
 	}
-	// An id that a later column had must not name another one.
+	// An id that a newer column used must never be reused.
 	if used, ok := now.Properties()[propMaxColumnID]; ok && mapped(m.Configuration) {
 		numbers := newColumnNumbers(target.schema, m.Configuration, nil)
 		if n, err := strconv.Atoi(used); err == nil {
@@ -160,8 +159,7 @@ func (t *Txn) restoreTable(target *Snapshot, m action.Metadata) {
 	}
 }
 
-// restoreClustering keeps the columns that a table is clustered by among those
-// that it has.
+// restoreClustering restores the clustering columns.
 func (t *Txn) restoreClustering(target *Snapshot) {
 	now, then := t.base.state.domains[clusteringDomain], target.state.domains[clusteringDomain]
 	switch {
@@ -186,7 +184,7 @@ func equalProtocol(a, b action.Protocol) bool {
 		slices.Equal(a.ReaderFeatures, b.ReaderFeatures) && slices.Equal(a.WriterFeatures, b.WriterFeatures)
 }
 
-// metrics names the figures as the reference writer does.
+// metrics returns the metrics under the names that the reference writer uses.
 func (r Restoration) metrics() map[string]string {
 	out := make(map[string]string)
 	for name, n := range map[string]int64{

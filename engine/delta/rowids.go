@@ -12,23 +12,24 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// rowTrackingDomain holds the highest row id that was given out (protocol, "Row
-// Tracking").
+// rowTrackingDomain is the metadata domain that holds the highest assigned row id
+// (protocol, "Row Tracking").
 const rowTrackingDomain = "delta.rowTracking"
 
-// tracksRows reports whether every file needs row ids, whether or not anybody
-// reads them yet.
+// tracksRows reports whether every new file needs row ids, even if row tracking is not
+// enabled for readers.
 func (s *Snapshot) tracksRows() bool {
 	return supports(s.state.protocol, featRowTracking) && !s.flag(propRowTrackingSuspend)
 }
 
-// RowColumns names the columns that hold ids and commit versions of rows which came
-// from another file. They are in data files only: no schema, statistics or feed of
-// changes has them (protocol, "Row Tracking").
+// RowColumns holds the physical names of the columns that materialize row ids and row
+// commit versions of moved rows. They exist in data files only, not in the schema,
+// statistics or change data files (protocol, "Row Tracking").
 type RowColumns struct{ ID, CommitVersion string }
 
-// RowColumns are those of a table whose rows keep ids and commit versions when they
-// move. It is false where they need not, and where [CheckRewritable] refuses.
+// RowColumns returns the names of a table whose moved rows must preserve their ids and
+// commit versions. It is false if they need not, and if [CheckRewritable] returns an
+// error.
 func (s *Snapshot) RowColumns() (RowColumns, bool) {
 	if !s.flag(propRowTracking) || s.checkRowColumns() != nil {
 		return RowColumns{}, false
@@ -38,12 +39,12 @@ func (s *Snapshot) RowColumns() (RowColumns, bool) {
 
 func (s *Snapshot) rowColumns() RowColumns { return rowColumnsOf(s.Properties()) }
 
-// rowColumnsOf are those that properties name; a name is empty where they do not.
+// rowColumnsOf returns the names in the properties; a name is empty if it is not set.
 func rowColumnsOf(properties map[string]string) RowColumns {
 	return RowColumns{ID: properties[propRowIDColumn], CommitVersion: properties[propRowVersionColumn]}
 }
 
-// checkRowColumns refuses a table whose rows must keep their ids and could not.
+// checkRowColumns refuses a table whose moved rows must preserve their ids but cannot.
 func (s *Snapshot) checkRowColumns() error {
 	if !s.flag(propRowTracking) {
 		return nil
@@ -51,43 +52,42 @@ func (s *Snapshot) checkRowColumns() error {
 	names := s.rowColumns()
 	switch {
 	case !s.tracksRows():
-		return refuseWrite(featRowTracking, "rows get no ids")
+		return refuseWrite(featRowTracking, "new rows are not assigned ids")
 	case names.ID == "" || names.CommitVersion == "" || strings.EqualFold(names.ID, names.CommitVersion):
-		return refuseWrite(featRowTracking, "ids of rows that move have no columns of their own")
+		return refuseWrite(featRowTracking, "no columns are configured for the ids of moved rows")
 	}
 	stored := s.StoredFields()
 	for i, f := range s.schema.Fields {
 		if names.has(f.Name) || names.has(stored[i].Name) {
-			return refuseWrite(featRowTracking, fmt.Sprintf("column %q has the name of a hidden one", f.Name))
+			return refuseWrite(featRowTracking, fmt.Sprintf("column %q has the name of a hidden column", f.Name))
 		}
 	}
 	return nil
 }
 
-// has reports whether name is that of one of them to readers, who do not tell upper
-// from lower case.
+// has reports whether name is one of the names, ignoring case as readers do.
 func (c RowColumns) has(name string) bool {
 	return strings.EqualFold(c.ID, name) || strings.EqualFold(c.CommitVersion, name)
 }
 
-// nameRowColumns gives a table the names of its hidden columns. That nobody else has
-// such a name is why a column may never get one of them: see checkNewName.
+// nameRowColumns sets random names for the table's hidden columns. checkNewName makes
+// sure that no column gets the same name later.
 func nameRowColumns(properties map[string]string, newID func() string) {
 	properties[propRowIDColumn] = "_row-id-col-" + newID()
 	properties[propRowVersionColumn] = "_row-commit-version-col-" + newID()
 }
 
-// rowIDsPreserved marks a commit after which every row that was there before has its id
-// and, unless it was changed, its commit version.
+// rowIDsPreserved marks a commit that preserves the ids of all existing rows and the
+// commit versions of unchanged ones.
 var rowIDsPreserved = map[string]stdjson.RawMessage{"tags": stdjson.RawMessage(`{"delta.rowTracking.preserved":"true"}`)}
 
 type rowTracking struct {
 	HighWaterMark *int64 `json:"rowIdHighWaterMark"`
 }
 
-// numberRows returns the adds of a commit that follows s with the ids of their
-// rows, and the domain that remembers how far they go; nil when nothing was
-// given out. Each try of a commit numbers anew: the winners took ids too.
+// numberRows returns the files of the commit that follows s with their row ids, and the
+// domain metadata with the new highest id, or nil if no id was assigned. It runs for
+// every attempt, because the winning commits may have assigned ids too.
 func (t *Txn) numberRows(s *Snapshot) ([]*action.Add, *action.DomainMetadata, error) {
 	if !s.tracksRows() || len(t.adds) == 0 {
 		return t.adds, nil, nil
@@ -120,7 +120,7 @@ func (t *Txn) numberRows(s *Snapshot) ([]*action.Add, *action.DomainMetadata, er
 	}, nil
 }
 
-// highestRowID is -1 before the first row.
+// highestRowID returns -1 if no id was assigned.
 func (s *Snapshot) highestRowID() (int64, error) {
 	d := s.state.domains[rowTrackingDomain]
 	if d == nil {

@@ -13,29 +13,29 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Struct is a list of named fields. The schema of a table is one.
+// Struct is a list of named fields. A table's schema is a Struct.
 type Struct struct {
 	Fields []Field
 }
 
-// Field is one column or one member of a struct.
+// Field is a column or a field of a struct.
 type Field struct {
 	Name     string
 	Type     DataType
 	Nullable bool
-	// Metadata holds JSON by key. Unknown keys survive a round trip: other
-	// writers keep constraints and ids there.
+	// Metadata holds JSON values by key. Unknown keys are preserved, because other
+	// writers store constraints and ids there.
 	Metadata map[string]stdjson.RawMessage
 }
 
-// Limits of a schema, against logs made to exhaust us.
+// Limits of a schema, which protect against hostile logs.
 const (
 	maxSchemaBytes  = 4 << 20
 	maxSchemaFields = 20_000
 	maxTypeDepth    = 64
 )
 
-// Field finds a field by its exact name.
+// Field returns the field with the exact name.
 func (s Struct) Field(name string) (Field, bool) {
 	for _, f := range s.Fields {
 		if f.Name == name {
@@ -58,8 +58,8 @@ func (f Field) MetadataString(key string) (string, bool) {
 	return s, true
 }
 
-// withMetadata returns the field with one metadata value more; nil removes the
-// key. f keeps what it has.
+// withMetadata returns a copy of the field with a metadata value added; nil removes the
+// key.
 func (f Field) withMetadata(key string, value stdjson.RawMessage) Field {
 	metadata := make(map[string]stdjson.RawMessage, len(f.Metadata)+1)
 	maps.Copy(metadata, f.Metadata)
@@ -72,19 +72,19 @@ func (f Field) withMetadata(key string, value stdjson.RawMessage) Field {
 	return f
 }
 
-// jsonString prints text as JSON.
+// jsonString encodes text as a JSON string.
 func jsonString(text string) stdjson.RawMessage {
 	return stdjson.RawMessage(action.JSONText(text))
 }
 
-// Comment is the column's comment, or empty.
+// Comment returns the column's comment, or "" if it has none.
 func (f Field) Comment() string {
 	s, _ := f.MetadataString("comment")
 	return s
 }
 
-// PhysicalName is the name that files, statistics and partition values use:
-// the mapped one where column mapping gave the field one.
+// PhysicalName returns the name in column mapping, or the logical name if there is
+// none. Files, statistics and partition values use it.
 func (f Field) PhysicalName() string {
 	if s, ok := f.MetadataString(keyPhysicalName); ok {
 		return s
@@ -109,8 +109,8 @@ type typeJSON struct {
 	ValueContainsNull *bool          `json:"valueContainsNull"`
 }
 
-// ParseSchema reads a schemaString. Types that we do not know are kept by
-// name; [CheckReadable] refuses them. The error is [ErrInvalidSchema].
+// ParseSchema parses a schemaString. It accepts unknown type names, which
+// [CheckReadable] refuses. The error is [ErrInvalidSchema].
 func ParseSchema(schemaString string) (Struct, error) {
 	if len(schemaString) > maxSchemaBytes {
 		return Struct{}, fmt.Errorf("schema of %d bytes: %w", len(schemaString), ErrInvalidSchema)
@@ -176,11 +176,11 @@ func parseFields(list []fieldJSON, depth int, fields *int) (DataType, error) {
 	s := Struct{Fields: make([]Field, 0, len(list))}
 	seen := make(map[string]bool, len(list))
 	for _, f := range list {
-		// Two columns that differ in case only are one to SQL: a rule for the
-		// one would be applied to the other.
+		// Names that differ in case only are equal in SQL: a policy for one column
+		// would apply to the other.
 		lower := strings.ToLower(f.Name)
 		if f.Name == "" || seen[lower] {
-			return nil, fmt.Errorf("field %q has no name or one that is taken: %w", f.Name, ErrInvalidSchema)
+			return nil, fmt.Errorf("field name %q is empty or used twice: %w", f.Name, ErrInvalidSchema)
 		}
 		seen[lower] = true
 		t, err := parseType(f.Type, depth+1, fields)
@@ -207,7 +207,7 @@ func parsePrimitive(name string) (DataType, error) {
 	return parseDecimal(args)
 }
 
-// parseDecimal reads "(p,s)" or "(p)".
+// parseDecimal parses "(p,s)" or "(p)".
 func parseDecimal(args string) (DataType, error) {
 	bad := fmt.Errorf("decimal%s: %w", args, ErrInvalidSchema)
 	if !strings.HasPrefix(args, "(") || !strings.HasSuffix(args, ")") {
@@ -228,7 +228,7 @@ func parseDecimal(args string) (DataType, error) {
 	return Decimal{Precision: precision, Scale: scale}, nil
 }
 
-// JSON prints the schema as a schemaString.
+// JSON returns the schema as a schemaString.
 func (s Struct) JSON() (string, error) {
 	b, err := json.Marshal(typeValue(s), json.Deterministic(true))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Validate judges what somebody wants to create, without a look at the folder:
-// properties, schema and partitioning. Errors: [PropertyError], [SchemaError].
+// Validate checks the properties, schema and partitioning of a new table. It does not
+// access the folder. Errors: [PropertyError], [SchemaError].
 func (c CreateOptions) Validate() error {
 	if err := checkProperties(c.Schema, c.PartitionColumns, c.Properties); err != nil {
 		return err
@@ -23,8 +23,7 @@ func (c CreateOptions) Validate() error {
 	return validatePartitioning(c.Schema, c.PartitionColumns)
 }
 
-// partitionable lists the types whose values every reader parses back from
-// text.
+// partitionable lists the types whose values every reader parses back from text.
 var partitionable = []DataType{
 	String, Long, Integer, Short, Byte, Boolean, Date, Timestamp, TimestampNTZ,
 }
@@ -36,13 +35,13 @@ func validatePartitioning(s Struct, partitionColumns []string) error {
 		case !ok:
 			return &SchemaError{PartitionColumn, i, "is not a column of the table"}
 		case slices.Contains(partitionColumns[:i], name):
-			return &SchemaError{PartitionColumn, i, "stands twice"}
+			return &SchemaError{PartitionColumn, i, "is listed twice"}
 		case !partitionsBy(f.Type):
-			return &SchemaError{PartitionColumn, i, fmt.Sprintf("is of type %s, which no table is partitioned by", f.Type)}
+			return &SchemaError{PartitionColumn, i, fmt.Sprintf("is of type %s, which is not supported for partitioning", f.Type)}
 		}
 	}
 	if len(partitionColumns) == len(s.Fields) {
-		return &SchemaError{PartitionColumn, -1, "must leave a column that files can hold"}
+		return &SchemaError{PartitionColumn, -1, "must not include every column"}
 	}
 	return nil
 }
@@ -61,20 +60,20 @@ func isOneOf(types []DataType, t DataType) bool {
 	return false
 }
 
-// forbiddenInNames are characters that Parquet writers of the field refuse;
-// those of a mapped table do not meet them.
+// forbiddenInNames are characters that common Parquet writers refuse. They are allowed
+// with column mapping, because files then have physical names.
 const forbiddenInNames = " ,;{}()\n\t="
 
-// maxNameBytes bounds new names of columns and nested fields. Statements refuse longer
-// names.
+// maxNameBytes bounds new names of columns and nested fields. SQL statements refuse
+// longer names.
 const maxNameBytes = 255
 
 // maxNewTypeDepth bounds the types of new columns: the time that DuckDB takes to read
 // a Parquet file doubles with each level of lists, to seconds at 22.
 const maxNewTypeDepth = 16
 
-// unusableName returns why a new column or nested field must not have the name, or ""
-// if it may. Refused are names that display misleadingly, and names that no statement
+// unusableName returns why a new column or nested field cannot have the name, or "" if
+// it can. It refuses names that are displayed misleadingly and names that no statement
 // can refer to.
 func unusableName(name string) string {
 	switch {
@@ -96,15 +95,14 @@ func isInvisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// validator judges columns that somebody wants to create.
+// validator checks new columns.
 type validator struct {
 	forbidden string
-	// feed says that the columns of the change feed have their names for
-	// themselves.
+	// feed reserves the names of the change data feed's columns.
 	feed bool
 }
 
-// validatorFor allows any name where files have other names.
+// validatorFor allows all characters in names if column mapping is enabled.
 func validatorFor(properties map[string]string) validator {
 	v := validator{forbidden: forbiddenInNames, feed: strings.EqualFold(properties[propCDF], "true")}
 	if mapped(properties) {
@@ -113,7 +111,7 @@ func validatorFor(properties map[string]string) validator {
 	return v
 }
 
-// columns judges columns, or members at some depth. The error is a [SchemaError].
+// columns checks columns, or nested fields at some depth. The error is a [SchemaError].
 func (v validator) columns(fields []Field, inCollection bool, depth int) error {
 	seen := make(map[string]bool, len(fields))
 	for i, f := range fields {
@@ -121,9 +119,9 @@ func (v validator) columns(fields []Field, inCollection bool, depth int) error {
 			return &SchemaError{ColumnName, i, reason}
 		}
 		if v.feed && depth == 0 && ofChangeFeed(f.Name) {
-			return &SchemaError{ColumnName, i, "is taken by the change data feed"}
+			return &SchemaError{ColumnName, i, "is reserved for the change data feed"}
 		}
-		reason := v.unfit(f.Type, inCollection, depth+1)
+		reason := v.invalidType(f.Type, inCollection, depth+1)
 		if inCollection && !f.Nullable {
 			reason = "must be nullable inside an array or a map"
 		}
@@ -134,7 +132,8 @@ func (v validator) columns(fields []Field, inCollection bool, depth int) error {
 	return nil
 }
 
-// name says why a field cannot have its name beside those seen, in lower case.
+// name returns why a field cannot have the name in addition to those seen, in lower
+// case, or "" if it can.
 func (v validator) name(name string, seen map[string]bool) string {
 	lower := strings.ToLower(name)
 	reason := unusableName(name)
@@ -144,34 +143,34 @@ func (v validator) name(name string, seen map[string]bool) string {
 	case reason != "":
 		return reason
 	case seen[lower]:
-		return "is that of another one, whatever the case"
+		return "is used twice, regardless of case"
 	}
 	seen[lower] = true
 	return ""
 }
 
-// unfit says why no column can have the type.
-func (v validator) unfit(t DataType, inCollection bool, depth int) string {
+// invalidType returns why a column cannot have the type, or "" if it can.
+func (v validator) invalidType(t DataType, inCollection bool, depth int) string {
 	if depth > maxNewTypeDepth {
 		return fmt.Sprintf("is nested deeper than %d", maxNewTypeDepth)
 	}
 	switch t := t.(type) {
 	case Struct:
-		return v.unfitMember(t, inCollection, depth)
+		return v.invalidStruct(t, inCollection, depth)
 	case Array:
-		return v.unfit(t.Element, true, depth+1)
+		return v.invalidType(t.Element, true, depth+1)
 	case Map:
-		if reason := v.unfit(t.Key, true, depth+1); reason != "" {
+		if reason := v.invalidType(t.Key, true, depth+1); reason != "" {
 			return reason
 		}
-		return v.unfit(t.Value, true, depth+1)
+		return v.invalidType(t.Value, true, depth+1)
 	case Decimal:
 		if t.Precision < 1 || t.Precision > 38 || t.Scale < 0 || t.Scale > t.Precision {
-			return "has a decimal of more digits than there are"
+			return "has a decimal with invalid precision or scale"
 		}
 	case Primitive:
 		if !t.Known() || t == Void || t == Variant {
-			return fmt.Sprintf("cannot be %s in a table that is made here", t)
+			return fmt.Sprintf("cannot be %s in a new table", t)
 		}
 	default:
 		return "is missing"
@@ -179,7 +178,7 @@ func (v validator) unfit(t DataType, inCollection bool, depth int) string {
 	return ""
 }
 
-func (v validator) unfitMember(s Struct, inCollection bool, depth int) string {
+func (v validator) invalidStruct(s Struct, inCollection bool, depth int) string {
 	if len(s.Fields) == 0 {
 		return "has a struct without members"
 	}
@@ -192,7 +191,7 @@ func (v validator) unfitMember(s Struct, inCollection bool, depth int) string {
 		case inCollection && !f.Nullable:
 			return fmt.Sprintf("has the member %.40q, which must be nullable inside an array or a map", f.Name)
 		}
-		if reason := v.unfit(f.Type, inCollection, depth+1); reason != "" {
+		if reason := v.invalidType(f.Type, inCollection, depth+1); reason != "" {
 			return reason
 		}
 	}

@@ -10,31 +10,32 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// versioned is a listed commit.
+// versioned is a listed commit with its version.
 type versioned struct {
 	version int64
 	object  objstore.Object
 }
 
-// segment is the part of a log that makes one version.
+// segment holds the files of the log from which one version is read.
 type segment struct {
 	target int64
-	// checkpoint holds the files of the checkpoint, or nothing.
+	// checkpoint holds the files of the checkpoint; it is empty if there is none.
 	checkpoint []logpath.File
 	// covered is the checkpoint's version, or -1.
 	covered int64
 	// checksum reports whether the checkpoint's version has a checksum file.
 	checksum bool
-	// commits are those after the checkpoint up to the target, without a gap.
+	// commits are the commits after the checkpoint up to the target, without a gap.
 	commits []versioned
-	// head is the target's own commit; its object is zero when it is gone.
+	// head is the target's own commit; its object is zero if it was deleted.
 	head versioned
-	// compacted are files that another reader may take instead of commits.
+	// compacted are the log compaction files that another reader may use instead of
+	// commits.
 	compacted []logpath.File
 }
 
-// hint reads `_last_checkpoint`. It is advice: whatever is wrong with it, the
-// log is listed from its start instead.
+// hint reads `_last_checkpoint`. If that is missing or invalid, the log is listed from
+// its start.
 func hint(ctx context.Context, b objstore.Bucket) (int64, bool) {
 	const most = 1 << 20
 	body, err := readObject(ctx, b, logpath.LastCheckpoint, most, 0)
@@ -45,7 +46,7 @@ func hint(ctx context.Context, b objstore.Bucket) (int64, bool) {
 	return last.Version, err == nil
 }
 
-// listing is what the log's folder holds from some version on.
+// listing holds the files of the log from some version on.
 type listing struct {
 	files   []logpath.File
 	commits []versioned
@@ -77,8 +78,8 @@ func (l *listing) add(f logpath.File, o objstore.Object) {
 	}
 }
 
-// findSegment lists the log and selects the files that make a version; target
-// below zero means the latest. It also returns the listing; all reports whether that
+// findSegment lists the log and selects the files of a version; a negative target
+// selects the latest. It also returns the listing; all reports whether the listing
 // covers the whole log.
 func findSegment(ctx context.Context, b objstore.Bucket, target int64) (seg segment, l listing, all bool, err error) {
 	if from, ok := hint(ctx, b); ok && from > 0 && (target < 0 || from <= target) {
@@ -96,8 +97,8 @@ func findSegment(ctx context.Context, b objstore.Bucket, target int64) (seg segm
 	return seg, l, true, err
 }
 
-// segment selects the newest usable checkpoint at or below the target and
-// demands every commit after it (protocol, "Reading": a gap is an error).
+// segment selects the newest usable checkpoint at or below the target and all commits
+// after it. A missing commit is an error (protocol, "Reading").
 func (l listing) segment(target int64, known *damage) (segment, error) {
 	newest := l.newest()
 	switch {
@@ -147,7 +148,7 @@ func (l listing) hasChecksum(version int64) bool {
 }
 
 // newest returns the newest version of which the listing has a commit or any file of a
-// checkpoint, or -1. A checkpoint proves its version even if it cannot be read: an
+// checkpoint, or -1. Even an unreadable checkpoint proves that its version exists: an
 // older version must not be taken for the latest.
 func (l listing) newest() int64 {
 	newest := int64(-1)
@@ -163,21 +164,21 @@ func (l listing) newest() int64 {
 	return newest
 }
 
-// incomplete returns the reason why target cannot be read without the commit missing.
+// incomplete returns the reason why target cannot be read without the missing commit.
 func (l listing) incomplete(known *damage, missing, target int64, asked bool) error {
 	if err := known.explain(l, missing, target); err != nil {
 		return err
 	}
 	if asked && l.cleaned(l.checkpoints(), missing) {
-		return fmt.Errorf("version %d is cleaned up: %w", target, ErrVersionNotFound)
+		return fmt.Errorf("version %d was cleaned up: %w", target, ErrVersionNotFound)
 	}
 	return withReason(ReasonCommitMissing, logpath.CommitName(missing), fmt.Errorf("commit %d is missing below %d: %w", missing, target,
 		ErrLogBroken))
 }
 
-// cleaned reports whether a missing commit was deleted as one that is no longer
-// needed: the log begins after it, or goes on from a later checkpoint. A cleanup
-// that was interrupted leaves such rows of commits, and checkpoints without.
+// cleaned reports whether a missing commit was deleted by a cleanup: the log starts
+// after it, or continues from a later checkpoint. An interrupted cleanup leaves commits
+// before such a gap.
 func (l listing) cleaned(checkpoints map[int64][]logpath.File, missing int64) bool {
 	if missing == 0 {
 		return true

@@ -15,27 +15,27 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Snapshot is one version of a table. It is immutable and safe for concurrent
-// use; maps and slices that it returns must not be changed.
+// Snapshot is one version of a table. It is immutable and safe for concurrent use.
+// Callers must not change the maps and slices that it returns.
 type Snapshot struct {
 	bucket  objstore.Bucket
 	opts    Options
 	version int64
 	state   *state
 	schema  Struct
-	// head is the commit of this version. After its cleanup, below a
-	// checkpoint, only the version is set.
+	// head is the commit of this version. If it was cleaned up, only its version is
+	// set.
 	head      *commit
 	timestamp time.Time
 	identity  string
-	// duplicate is the name of a file that is live under two paths, or "".
+	// duplicate is the name of an object that is live under two paths, or "".
 	duplicate string
 	rows      func() (int64, bool)
 	derived   *derived
 	committed *committedAt
 }
 
-// committedAt is what [Snapshot.CommittedAt] remembers.
+// committedAt caches the result of [Snapshot.CommittedAt].
 type committedAt struct {
 	mu    sync.Mutex
 	known bool
@@ -46,11 +46,12 @@ type committedAt struct {
 type File struct {
 	// Name is the object's name below the table's folder, decoded.
 	Name string
-	// Add is the action that made it live.
+	// Add is the add action of the file.
 	Add *action.Add
 }
 
-// newSnapshot seals a state. Errors: [ErrLogBroken], [ErrInvalidSchema].
+// newSnapshot returns the snapshot of a state, which must not change anymore. Errors:
+// [ErrLogBroken], [ErrInvalidSchema].
 func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head *commit) (*Snapshot, error) {
 	if st.protocol == nil || st.metadata == nil || st.metadata.ID == "" || st.metadata.SchemaString == "" {
 		return nil, withReason(ReasonMetadataMissing, "", fmt.Errorf("version %d has no protocol or no complete metaData: %w", version,
@@ -84,8 +85,9 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 	return s, nil
 }
 
-// digest covers what decides how the version reads, and the commit that made
-// it. Two tables written one after the other at one place differ in it.
+// digest returns the table's id with a hash of everything that determines how the
+// version is read and of its commit. Two tables created one after the other at the same
+// location have different digests.
 func (s *Snapshot) digest() (string, error) {
 	h := sha256.New()
 	for _, a := range []action.Action{s.state.protocol, s.state.metadata} {
@@ -101,54 +103,54 @@ func (s *Snapshot) digest() (string, error) {
 	return s.state.metadata.ID + "-" + hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// Version is the snapshot's version.
+// Version returns the snapshot's version.
 func (s *Snapshot) Version() int64 { return s.version }
 
-// TableID is metaData.id. It never changes in the life of a table.
+// TableID returns metaData.id.
 func (s *Snapshot) TableID() string { return s.state.metadata.ID }
 
-// Identity identifies the content: the table's id with a digest of
-// protocol, metadata, version and the last commit's bytes.
+// Identity returns a string that identifies the content: the table's id with a digest
+// of protocol, metadata, version and the last commit.
 func (s *Snapshot) Identity() string { return s.identity }
 
-// Metadata is the table's metaData action.
+// Metadata returns the table's metaData action.
 func (s *Snapshot) Metadata() action.Metadata { return *s.state.metadata }
 
-// Protocol is the table's protocol action.
+// Protocol returns the table's protocol action.
 func (s *Snapshot) Protocol() action.Protocol { return *s.state.protocol }
 
-// Schema is the table's schema, partition columns included.
+// Schema returns the table's schema, including partition columns.
 func (s *Snapshot) Schema() Struct { return s.schema }
 
-// PartitionColumns are the names of the partition columns, in order.
+// PartitionColumns returns the names of the partition columns, in order.
 func (s *Snapshot) PartitionColumns() []string { return s.state.metadata.PartitionColumns }
 
-// Properties are the table's properties.
+// Properties returns the table's properties.
 func (s *Snapshot) Properties() map[string]string { return s.state.metadata.Configuration }
 
-// Timestamp is when the version was committed: its in-commit timestamp where
-// the table has those, else the modification time of the commit's file. It is
-// zero when the commit is cleaned up. It can differ from what the history shows:
-// see [Snapshot.CommittedAt].
+// Timestamp returns when the version was committed: its in-commit timestamp if the
+// table has those, else the modification time of the commit's file. It is zero if the
+// commit was cleaned up. It can differ from the time in the history: see
+// [Snapshot.CommittedAt].
 func (s *Snapshot) Timestamp() time.Time { return s.timestamp }
 
-// Bucket is the table's folder.
+// Bucket returns the bucket whose root is the table's folder.
 func (s *Snapshot) Bucket() objstore.Bucket { return s.bucket }
 
-// Damage returns the error of a damaged checkpoint that loading this snapshot avoided, or
-// nil. Engines that read the log themselves may fail at the checkpoint. The error is a
+// Damage returns the error of a damaged checkpoint that was avoided when this snapshot
+// was loaded, or nil. Other engines may fail to read that checkpoint. The error is a
 // [RefusalError].
 func (s *Snapshot) Damage() error { return s.state.damage }
 
-// NumFiles counts the live files.
+// NumFiles returns the number of live files.
 func (s *Snapshot) NumFiles() int { return s.state.files.n }
 
-// TotalBytes sums the sizes of the live files.
+// TotalBytes returns the sum of the sizes of the live files.
 func (s *Snapshot) TotalBytes() int64 { return s.state.bytes }
 
-// Rows counts the rows by the files' statistics, rows that deletion vectors
-// hide not included. It is false when a file has no count. The first call reads
-// every file's statistics.
+// Rows returns the number of rows according to the files' statistics, without the rows
+// that deletion vectors hide. It is false if a file has no row count. The first call
+// reads every file's statistics.
 func (s *Snapshot) Rows() (int64, bool) { return s.rows() }
 
 func (s *Snapshot) countRows() (int64, bool) {
@@ -177,8 +179,8 @@ func (s *Snapshot) Files() iter.Seq[File] {
 	}
 }
 
-// Tombstones yields the removals that are still recorded, expired ones
-// included, in the order of the files' names.
+// Tombstones yields the remove actions of the state, including expired ones, in the
+// order of the files' names.
 func (s *Snapshot) Tombstones() iter.Seq[*action.Remove] {
 	return func(yield func(*action.Remove) bool) {
 		for _, r := range s.state.tombs.all() {
@@ -198,12 +200,12 @@ func (s *Snapshot) SetTransaction(appID string) (version int64, ok bool) {
 	return t.Version, true
 }
 
-// SetTransactions returns what each application recorded, by id.
+// SetTransactions returns the last recorded transaction of each application, by its id.
 func (s *Snapshot) SetTransactions() map[string]action.Txn {
 	return values(s.state.txns)
 }
 
-// DomainMetadata returns the live metadata domains by name.
+// DomainMetadata returns the metadata domains that are not removed, by name.
 func (s *Snapshot) DomainMetadata() map[string]action.DomainMetadata {
 	return values(s.state.domains)
 }

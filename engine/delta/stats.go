@@ -9,20 +9,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Stats is what a file's statistics say. Bounds are kept as JSON: their form
-// depends on the column's type.
+// Stats holds a file's statistics. Bounds are JSON, because their form depends on the
+// column's type.
 type Stats struct {
-	// NumRecords counts the physical rows; nil when absent.
+	// NumRecords is the number of physical rows; nil if unknown.
 	NumRecords *int64
-	// TightBounds is false when the bounds may be wider than the values.
+	// TightBounds is false if the bounds may be wider than the values.
 	TightBounds bool
 	MinValues   map[string]stdjson.RawMessage
 	MaxValues   map[string]stdjson.RawMessage
 	NullCount   map[string]stdjson.RawMessage
 }
 
-// Stats parses the file's statistics. They are absent as a whole when the
-// writer left none. The error is [ErrMalformed].
+// Stats parses the file's statistics. Without statistics it returns only TightBounds.
+// The error is [ErrMalformed].
 func (f File) Stats() (Stats, error) {
 	s := Stats{TightBounds: true}
 	if f.Add.Stats == "" {
@@ -45,7 +45,7 @@ func (f File) Stats() (Stats, error) {
 	return s, nil
 }
 
-// numRecords reads one number out of statistics without parsing the rest.
+// numRecords returns the row count in statistics without parsing the rest.
 func numRecords(stats string) (int64, bool) {
 	dec := jsontext.NewDecoder(strings.NewReader(stats))
 	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {

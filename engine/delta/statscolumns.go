@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// columnList is what every writer reads alike in a property that lists columns;
-// [parseColumns] reads more.
+// columnList matches the lists of columns that every writer parses alike;
+// [parseColumns] accepts more.
 var columnList = regexp.MustCompile("^$|^ *" + columnPath + "( *, *" + columnPath + ")* *$")
 
 const (
@@ -16,10 +16,10 @@ const (
 	columnWord = "([\\pL\\pN_]+|`([^`]|``)+`)"
 )
 
-// unfitStats says why the columns of delta.dataSkippingStatsColumns cannot be
-// those that have statistics. The reference writer makes no other change to the
-// properties of a table whose list has such a column.
-func unfitStats(schema Struct, partitions []string, list string) string {
+// invalidStatsColumns returns why delta.dataSkippingStatsColumns cannot have the value,
+// or "" if it can. The reference writer refuses all changes of properties in a table
+// whose list has an invalid column.
+func invalidStatsColumns(schema Struct, partitions []string, list string) string {
 	var seen []string
 	for _, path := range parseColumns(list) {
 		name := strings.Join(path, ".")
@@ -39,7 +39,8 @@ func unfitStats(schema Struct, partitions []string, list string) string {
 	return ""
 }
 
-// typeAt finds the type of a column or a member of structs by names in any case.
+// typeAt returns the type of a column or a nested struct field. Names are
+// case-insensitive.
 func typeAt(s Struct, path []string) (DataType, bool) {
 	var t DataType = s
 	for _, name := range path {
@@ -53,8 +54,8 @@ func typeAt(s Struct, path []string) (DataType, bool) {
 	return t, true
 }
 
-// hasBounds reports whether statistics can hold a least and a greatest value of
-// all that a type holds.
+// hasBounds reports whether statistics can hold the minimum and maximum of a type and
+// all nested types.
 func hasBounds(t DataType) bool {
 	switch t := t.(type) {
 	case Struct:
@@ -67,8 +68,8 @@ func hasBounds(t DataType) bool {
 	return false
 }
 
-// overlaps reports whether one of two paths, as [pathKey] joins them, is the
-// other one or lies below it.
+// overlaps reports whether one of two paths, in the form of [pathKey], is equal to or
+// nested in the other.
 func overlaps(a, b string) bool {
 	a, b = strings.ToLower(a)+"\x00", strings.ToLower(b)+"\x00"
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// StoredFields are the fields of the schema with the names that data files have
-// for them and for their members. Statistics and partition values of the log use
-// the names at the top.
+// StoredFields returns the fields of the schema with their physical names, also of
+// nested fields. Statistics and partition values in the log use the physical names of
+// the columns.
 func (s *Snapshot) StoredFields() []Field {
 	naming := fileNaming(s.Properties())
 	stored := mapFields(s.schema, func(f Field) Field {
 		f.Name = naming(f)
 		return f
 	})
-	return stored.(Struct).Fields //nolint:forcetypeassert // mapFields keeps the kind
+	return stored.(Struct).Fields //nolint:forcetypeassert // mapFields returns a Struct for a Struct
 }
 
-// FoundByName reports whether the columns of every data file can be found by
-// their names there: other than by field id, and without two that are one to
-// readers who do not tell cases apart.
+// FoundByName reports whether the columns of every data file can be found by their
+// physical names. It is false if they are found by field id, or if two names differ in
+// case only.
 func (s *Snapshot) FoundByName() bool {
 	if !s.Mapped() {
 		return true
@@ -42,9 +42,9 @@ func (s *Snapshot) FoundByName() bool {
 	return found
 }
 
-// ColumnIDs are the field ids by which the columns of every data file are found, in
-// the order of the schema; nil where they are found by name, and where a column or a
-// member has no id of its own.
+// ColumnIDs returns the field ids by which the columns of every data file are found, in
+// the order of the schema. It returns nil if they are found by name, or if a column or
+// nested field has no unique id.
 func (s *Snapshot) ColumnIDs() []int {
 	if s.Properties()[propMappingMode] != mappingID || s.checkMapping() != nil {
 		return nil
@@ -56,8 +56,8 @@ func (s *Snapshot) ColumnIDs() []int {
 	return ids
 }
 
-// WidenedInside reports whether a member or element of a column once had a
-// narrower type, which files may still have.
+// WidenedInside reports whether a nested field, element, key or value once had a
+// narrower type, which files may still use.
 func (s *Snapshot) WidenedInside() bool {
 	changed := func(f Field) bool { return f.Metadata[keyTypeChanges] != nil }
 	for _, f := range s.schema.Fields {
@@ -76,12 +76,12 @@ func (s *Snapshot) WidenedInside() bool {
 	return false
 }
 
-// MembersReplaced reports whether some data file may have none of the members that a
-// struct has now, because those that it was written with were dropped. Ids follow one
-// another in time, that of a column comes before those of its members, and none is
-// given twice: such a member has a number between that of the column and the least one
-// of its present members, and that number is missing in the schema. Without mapping no
-// member is ever dropped.
+// MembersReplaced reports whether some data file may have none of the current fields of
+// a struct, because all fields that the struct had at that time were dropped. Column
+// ids increase over time, a column's id is less than those of its nested fields, and no
+// id is reused. A dropped first field therefore shows as a missing id between that of
+// the column and the lowest one of its current fields. Without column mapping fields
+// cannot be dropped.
 func (s *Snapshot) MembersReplaced() bool {
 	if !s.Mapped() {
 		return false
@@ -105,7 +105,7 @@ func (s *Snapshot) MembersReplaced() bool {
 	return replaced
 }
 
-// nearestStructs are the structs in a type that are in no other one.
+// nearestStructs returns the structs in a type that are not nested in another struct.
 func nearestStructs(t DataType) []Struct {
 	switch t := t.(type) {
 	case Array:

@@ -9,44 +9,44 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
-// Operation describes a transaction in the log.
+// Operation describes a transaction in commitInfo.
 type Operation struct {
-	// Name is the operation in the words of the reference writer: WRITE,
-	// DELETE, MERGE, OPTIMIZE, "ADD CONSTRAINT" …
+	// Name is the operation as the reference writer names it: WRITE, DELETE, MERGE,
+	// OPTIMIZE, "ADD CONSTRAINT" …
 	Name string
-	// Parameters holds JSON text by name; see [action.JSONText].
+	// Parameters holds JSON values by name; see [action.JSONText].
 	Parameters map[string]string
 	// Metrics holds decimal numbers by name: numFiles, numOutputRows …
 	Metrics  map[string]string
 	UserID   string
 	UserName string
-	// Duties are what the caller did for every new row.
+	// Duties are the duties that the caller fulfilled for every new row.
 	Duties []Duty
 }
 
-// AddFile is a data file that a transaction makes part of the table. It must be
-// in place before the commit, and hold every column of the schema but the
-// partition columns, see [Snapshot.FileColumns] and [Snapshot.WholeFiles].
+// AddFile describes a data file that a transaction adds to the table. The file must
+// exist before the commit and hold every column of the schema except partition columns;
+// see [Snapshot.FileColumns] and [Snapshot.WholeFiles].
 type AddFile struct {
 	// Name is the object's name below the table's folder, not encoded.
 	Name string
-	// PartitionValues has an entry for exactly the partition columns, by the
-	// names of the schema, in the log's form; see [PartitionValue].
+	// PartitionValues has exactly one entry for each partition column, by logical name
+	// and in the form of the log; see [PartitionValue].
 	PartitionValues map[string]*string
 	Size            int64
 	ModTime         time.Time
-	// Stats is the statistics' JSON; see [EncodeStats].
+	// Stats holds the statistics as JSON; see [EncodeStats].
 	Stats string
 	Tags  map[string]*string
-	// Rearranged marks rows that were in the table before (dataChange=false).
+	// Rearranged reports whether all rows were in the table before (dataChange=false).
 	Rearranged bool
-	// DeletionVector hides rows of the file. See [Txn.DeleteRows] for files that
-	// the table has already.
+	// DeletionVector hides rows of the file. For files that are already live, see
+	// [Txn.DeleteRows].
 	DeletionVector *action.DeletionVector
 }
 
-// Txn gathers what one commit does and what it rests on. It belongs to one
-// goroutine.
+// Txn collects the actions of one commit and what it depends on. It is not safe for
+// concurrent use.
 type Txn struct {
 	base *Snapshot
 	op   Operation
@@ -62,21 +62,21 @@ type Txn struct {
 	domains  []*action.DomainMetadata
 
 	reads reads
-	// old has the paths of adds whose rows were in the table before.
+	// old holds the paths of adds whose rows were in the table before.
 	old map[string]struct{}
-	// restores: the adds and removes are the difference of two versions.
+	// restores reports whether the adds and removes are the difference of two versions.
 	restores bool
 }
 
-// Begin starts a transaction on s. Nothing happens before [Txn.Commit].
+// Begin starts a transaction on s. It does not access the store.
 func (s *Snapshot) Begin(op Operation) *Txn {
 	return &Txn{base: s, op: op, id: s.opts.NewID()}
 }
 
-// ID is the txnId of the commit. It stays the same over retries.
+// ID returns the txnId of the commit, which is the same for all attempts.
 func (t *Txn) ID() string { return t.id }
 
-// Add makes files part of the table. Errors: [ErrUnsafePath], [ErrInvalidTxn].
+// Add adds files to the table. Errors: [ErrUnsafePath], [ErrInvalidTxn].
 func (t *Txn) Add(files ...AddFile) error {
 	for _, f := range files {
 		path := logpath.Encode(f.Name)
@@ -90,7 +90,7 @@ func (t *Txn) Add(files ...AddFile) error {
 			return fmt.Errorf("file %q is empty: %w", f.Name, ErrInvalidTxn)
 		}
 		if _, counted := numRecords(f.Stats); f.DeletionVector != nil && !counted {
-			return fmt.Errorf("file %q has a deletion vector, and nobody knows of how many rows: %w", f.Name, ErrInvalidTxn)
+			return fmt.Errorf("file %q has a deletion vector but no row count: %w", f.Name, ErrInvalidTxn)
 		}
 		values, err := t.partition(f.Name, f.PartitionValues)
 		if err != nil {
@@ -105,9 +105,8 @@ func (t *Txn) Add(files ...AddFile) error {
 	return nil
 }
 
-// emptied turns empty partition values into nulls, which is what every reader
-// takes them for.
-func emptied(values map[string]*string) map[string]*string {
+// emptyToNull replaces empty partition values by null, as every reader does.
+func emptyToNull(values map[string]*string) map[string]*string {
 	out := make(map[string]*string, len(values))
 	for name, v := range values {
 		if v != nil && *v == "" {
@@ -118,8 +117,8 @@ func emptied(values map[string]*string) map[string]*string {
 	return out
 }
 
-// partition checks the partition values of a new file and gives them the names
-// that the log has for the columns.
+// partition checks the partition values of a new file and returns them by physical
+// names.
 func (t *Txn) partition(file string, values map[string]*string) (map[string]*string, error) {
 	meta, schema, err := t.tableAfter()
 	if err != nil {
@@ -141,10 +140,10 @@ func (t *Txn) partition(file string, values map[string]*string) (map[string]*str
 		}
 		out[fileNaming(meta.Configuration)(field)] = value
 	}
-	return emptied(out), nil
+	return emptyToNull(out), nil
 }
 
-// tableAfter is the table as it stands after the transaction.
+// tableAfter returns the metadata and schema that the transaction leaves in effect.
 func (t *Txn) tableAfter() (*action.Metadata, Struct, error) {
 	if t.metadata == nil || t.metadata.SchemaString == t.base.state.metadata.SchemaString {
 		if t.metadata != nil {
@@ -156,8 +155,8 @@ func (t *Txn) tableAfter() (*action.Metadata, Struct, error) {
 	return t.metadata, schema, err
 }
 
-// Remove takes live files out of the table. rearranged says that their rows
-// stay in it. The files also count as read.
+// Remove removes live files from the table. rearranged reports whether their rows
+// remain in the table in other files. The files also count as read.
 func (t *Txn) Remove(rearranged bool, files ...File) error {
 	now := t.base.opts.Clock().UnixMilli()
 	for _, f := range files {
@@ -171,7 +170,7 @@ func (t *Txn) Remove(rearranged bool, files ...File) error {
 		size := f.Add.Size
 		t.removes = append(t.removes, &action.Remove{
 			Path: f.Add.Path, DeletionTimestamp: &now, DataChange: !rearranged,
-			ExtendedFileMetadata: new(true), PartitionValues: emptied(f.Add.PartitionValues), Size: &size,
+			ExtendedFileMetadata: new(true), PartitionValues: emptyToNull(f.Add.PartitionValues), Size: &size,
 			Tags: f.Add.Tags, DeletionVector: f.Add.DeletionVector, BaseRowID: f.Add.BaseRowID,
 			DefaultRowCommitVersion: f.Add.DefaultRowCommitVersion,
 		})
@@ -180,8 +179,8 @@ func (t *Txn) Remove(rearranged bool, files ...File) error {
 	return nil
 }
 
-// SetTransaction records the progress of an application. Two commits of one
-// application that start from the same snapshot conflict.
+// SetTransaction records the progress of an application. Concurrent commits of the same
+// application conflict.
 func (t *Txn) SetTransaction(appID string, version int64) {
 	t.txns = append(t.txns, &action.Txn{
 		AppID: appID, Version: version, LastUpdated: new(t.base.opts.Clock().UnixMilli()),
@@ -189,7 +188,7 @@ func (t *Txn) SetTransaction(appID string, version int64) {
 	t.ReadTransaction(appID)
 }
 
-// SetMetadata replaces the metadata as a whole. The id must stay.
+// SetMetadata replaces the metadata. The table's id must not change.
 func (t *Txn) SetMetadata(m action.Metadata) {
 	m.Configuration = maps.Clone(m.Configuration)
 	t.metadata = &m
@@ -198,15 +197,15 @@ func (t *Txn) SetMetadata(m action.Metadata) {
 // SetProtocol replaces the protocol.
 func (t *Txn) SetProtocol(p action.Protocol) { t.protocol = &p }
 
-// SetDomain writes a metadata domain; removed ends it. That of row tracking is
-// the commit's own.
+// SetDomain writes a metadata domain, or removes it if removed is set. Commit itself
+// writes the domain of row tracking.
 func (t *Txn) SetDomain(domain, configuration string, removed bool) {
 	t.domains = append(t.domains, &action.DomainMetadata{
 		Domain: domain, Configuration: configuration, Removed: removed,
 	})
 }
 
-// ReadFiles records that the outcome depends on these files.
+// ReadFiles records that the transaction depends on these files.
 func (t *Txn) ReadFiles(files ...File) {
 	if t.reads.files == nil {
 		t.reads.files = make(map[string]struct{})
@@ -216,13 +215,13 @@ func (t *Txn) ReadFiles(files ...File) {
 	}
 }
 
-// ReadWholeTable records that the outcome depends on every row, files that are
-// added meanwhile included. A merge and a uniqueness check do.
+// ReadWholeTable records that the transaction depends on every row, including those in
+// files that are added concurrently. A merge and a uniqueness check need it.
 func (t *Txn) ReadWholeTable() { t.reads.whole = true }
 
-// ReadPartitions records that the outcome depends on the rows of the partitions
-// for which match is true. match gets values by the names of the schema, and
-// must be pure.
+// ReadPartitions records that the transaction depends on the rows of the partitions for
+// which match is true. match gets the partition values by logical names and must be a
+// pure function.
 func (t *Txn) ReadPartitions(match func(values map[string]*string) bool) {
 	if t.base.Mapped() {
 		byName := match
@@ -231,7 +230,7 @@ func (t *Txn) ReadPartitions(match func(values map[string]*string) bool) {
 	t.reads.partitions = append(t.reads.partitions, match)
 }
 
-// ReadTransaction records that the outcome depends on the progress of an
+// ReadTransaction records that the transaction depends on the recorded progress of an
 // application.
 func (t *Txn) ReadTransaction(appID string) {
 	if t.reads.apps == nil {
@@ -240,7 +239,7 @@ func (t *Txn) ReadTransaction(appID string) {
 	t.reads.apps[appID] = struct{}{}
 }
 
-// blindAppend: only files added, and nothing read (protocol of conflicts).
+// blindAppend reports whether the transaction only adds files and reads nothing.
 func (t *Txn) blindAppend() bool {
 	return len(t.adds) > 0 && len(t.removes) == 0 && t.metadata == nil && t.protocol == nil &&
 		!t.reads.whole && len(t.reads.files) == 0 && len(t.reads.partitions) == 0

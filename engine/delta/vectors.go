@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// inlineBytes is the largest vector that the log holds itself. Such a one
-	// costs readers no request.
+	// inlineBytes is the size up to which a deletion vector is stored inline, so that
+	// readers need no request for it.
 	inlineBytes = 256
-	// parallelRequests bounds the requests of one call.
+	// parallelRequests bounds the concurrent requests of one call.
 	parallelRequests = 16
 )
 
-// WritesVectors reports whether rows of the table may be deleted by vector: its
-// property asks for it, and its protocol lets readers know.
+// WritesVectors reports whether rows of the table may be deleted by deletion vectors:
+// its property and its protocol enable them.
 func (s *Snapshot) WritesVectors() bool {
 	return s.flag(propDV) && supports(s.state.protocol, featDV)
 }
 
-// DeletedRows are the rows of the file that a vector hides; the empty set where
-// it has none. Errors: [ErrMalformed], [ErrTooLarge], [ErrUnsafePath],
-// [ErrLogBroken] for a vector that is not there, and those of the bucket.
+// DeletedRows returns the rows of the file that its deletion vector hides; the empty
+// set if it has none. Errors: [ErrMalformed], [ErrTooLarge], [ErrUnsafePath],
+// [ErrLogBroken] if the vector's file does not exist, and those of the bucket.
 func (s *Snapshot) DeletedRows(ctx context.Context, f File) (*deletion.Rows, error) {
 	d := f.Add.DeletionVector
 	if d == nil {
@@ -48,14 +48,14 @@ func (s *Snapshot) DeletedRows(ctx context.Context, f File) (*deletion.Rows, err
 	return rows, nil
 }
 
-// vectorError adds the reason to an error of reading a deletion vector. The object at
-// fault is the file of vectors, or the data file whose vector lies in the log.
+// vectorError adds the reason to an error of reading a deletion vector. Its object is
+// the deletion vector file, or the data file if the vector is inline.
 func vectorError(f File, d *action.DeletionVector, err error) error {
 	name, unnamed := deletion.FileName(d)
 	if unnamed != nil {
 		name = f.Name
 	}
-	err = fmt.Errorf("deletion vector of %q: %w", f.Name, vanished(err))
+	err = fmt.Errorf("deletion vector of %q: %w", f.Name, missingAsBroken(err))
 	if errors.Is(err, objstore.ErrNotFound) {
 		return withReason(ReasonVectorMissing, name, err)
 	}
@@ -86,32 +86,31 @@ func (s *Snapshot) readVector(ctx context.Context, d *action.DeletionVector) (*d
 	return deletion.DecodeFile(d, part)
 }
 
-// RowDeletion names rows of a live file that go.
+// RowDeletion names the rows to delete from a live file.
 type RowDeletion struct {
 	File File
 	Rows *deletion.Rows
 }
 
-// Deletion is what [Txn.DeleteRows] came to.
+// Deletion is the result of [Txn.DeleteRows].
 type Deletion struct {
-	// Rows counts those that were there and go.
+	// Rows is the number of deleted rows, without those that were deleted before.
 	Rows int64
-	// Files counts the files of which no row is left.
+	// Files is the number of files without remaining rows.
 	Files int
-	// Object is a file of vectors that was written below the table's folder; it
-	// belongs to nobody when the transaction is not committed. Often empty. After an
-	// error it may be there or not.
+	// Object is the name of a new deletion vector file, or "" if none was needed. It is
+	// unreferenced until the transaction is committed. After an error the file may or
+	// may not exist.
 	Object string
 }
 
-// DeleteRows hides rows behind deletion vectors, in addition to those that are
-// hidden already; a file of which no row is left is removed. The files count as
-// read. Each may be named once. After an error the transaction is not to be
-// committed.
+// DeleteRows deletes rows by deletion vectors, in addition to those already deleted. It
+// removes files without remaining rows. The files count as read. Each file may be given
+// once. After an error the transaction must not be committed.
 //
-// Errors: [FeatureError] for a table whose property does not ask for vectors;
-// [ErrInvalidTxn] for rows that a file does not have, or one whose statistics do
-// not count its rows; those of [Snapshot.DeletedRows] and of the bucket.
+// Errors: [FeatureError] if the table does not enable deletion vectors; [ErrInvalidTxn]
+// if a file lacks one of the rows or its statistics lack the row count; those of
+// [Snapshot.DeletedRows] and of the bucket.
 func (t *Txn) DeleteRows(ctx context.Context, list ...RowDeletion) (Deletion, error) {
 	if !t.base.WritesVectors() {
 		return Deletion{}, refuseWrite(featDV, propDV+" is not set")
@@ -168,14 +167,14 @@ func (t *Txn) hiddenRows(ctx context.Context, list []RowDeletion) ([]*deletion.R
 	return hidden, g.Wait()
 }
 
-// markedFile is a file with rows that are gone and rows that stay.
+// markedFile is a file with deleted and remaining rows.
 type markedFile struct {
 	file   File
 	rows   *deletion.Rows
 	vector *action.DeletionVector
 }
 
-// storeVectors makes the vectors of the files: small ones inline, the others in
+// storeVectors sets the deletion vectors of the files: small ones inline, the others in
 // one new object.
 func (t *Txn) storeVectors(ctx context.Context, files []markedFile) (object string, err error) {
 	var sets []*deletion.Rows
@@ -208,8 +207,8 @@ func (t *Txn) storeVectors(ctx context.Context, files []markedFile) (object stri
 	return object, nil
 }
 
-// replaceVector makes a file the same file with another vector (protocol,
-// "Writer Requirement for Deletion Vectors").
+// replaceVector replaces the deletion vector of a file (protocol, "Writer Requirement
+// for Deletion Vectors").
 func (t *Txn) replaceVector(m markedFile) error {
 	stats, err := looseStats(m.file.Add.Stats)
 	if err != nil {
@@ -224,7 +223,7 @@ func (t *Txn) replaceVector(m markedFile) error {
 	return nil
 }
 
-// addOld makes a file part of the table whose rows were in it before.
+// addOld adds a file whose rows were in the table before.
 func (t *Txn) addOld(add *action.Add) {
 	if t.old == nil {
 		t.old = make(map[string]struct{})
@@ -233,9 +232,8 @@ func (t *Txn) addOld(add *action.Add) {
 	t.adds = append(t.adds, add)
 }
 
-// looseStats returns statistics whose bounds may be wider than the values, because the
-// rows at the bounds may be deleted. The count of rows stays. The error is
-// [ErrMalformed].
+// looseStats returns the statistics with tightBounds=false, because the rows at the
+// bounds may be deleted. The row count is unchanged. The error is [ErrMalformed].
 func looseStats(stats string) (string, error) {
 	var doc map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(stats), &doc); err != nil {

@@ -6,14 +6,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// restoreOperation is the name of commits that bring old files back.
+// restoreOperation is the operation of commits that restore files of an earlier
+// version.
 const restoreOperation = "RESTORE"
 
-// tells reports whether the adds of a commit of our own say that their files
-// hold every column of the schema. Those of files that the table had before,
-// under another deletion vector or in an earlier version, were not written for
-// this schema: they say so only if it was known, and of the same schema.
-func (s *state) tells(c *commit, before *action.Metadata) bool {
+// addsWholeFiles reports whether the files added by a commit of this engine hold every
+// column of the schema. Files that the table had before, with another deletion vector
+// or in an earlier version, were not written under this schema. They count only if they
+// held every column before and the schema is the same.
+func (s *state) addsWholeFiles(c *commit, before *action.Metadata) bool {
 	if c.info().Operation == restoreOperation {
 		return false
 	}
@@ -31,8 +32,8 @@ func (s *state) tells(c *commit, before *action.Metadata) bool {
 	return true
 }
 
-// sameColumns reports whether files that hold every column under one metadata
-// hold every column under the other, with the same names and types.
+// sameColumns reports whether files that hold every column under one metadata also hold
+// every column under the other, with the same names and types.
 func sameColumns(a, b *action.Metadata) bool {
 	if a == nil || b == nil || !slices.Equal(a.PartitionColumns, b.PartitionColumns) {
 		return false
@@ -46,8 +47,8 @@ func sameColumns(a, b *action.Metadata) bool {
 		EqualTypes(stored(s, a.Configuration), stored(t, b.Configuration))
 }
 
-// stored is a schema as readers of files see it: comments, annotations and NOT
-// NULL are nothing to them, other names in files are.
+// stored returns the schema without what does not affect files: comments, other
+// annotations and NOT NULL. It includes the physical names and type changes.
 func stored(s Struct, properties map[string]string) DataType {
 	naming := fileNaming(properties)
 	return mapFields(s, func(f Field) Field {

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// CanWiden reports whether every value of one type is one of the other, and
-// readers of type widening cast the old files (protocol, "Type Widening").
+// CanWiden reports whether every value of one type is a value of the other, and readers
+// that support type widening cast old files (protocol, "Type Widening").
 func CanWiden(from, to DataType) bool {
 	d, toDecimal := to.(Decimal)
 	if old, ok := from.(Decimal); ok {
@@ -29,18 +29,19 @@ func CanWiden(from, to DataType) bool {
 	return ok && slices.ContainsFunc(wider[p], func(t DataType) bool { return EqualTypes(t, to) })
 }
 
-// typeChange is one entry of the field metadata that remembers them.
+// typeChange is an entry in the field metadata of type changes.
 type typeChange struct {
 	FromType string `json:"fromType"`
 	ToType   string `json:"toType"`
-	// FieldPath leads from the field to what is in its arrays and maps.
+	// FieldPath is the path from the field to the element, key or value whose type
+	// changed.
 	FieldPath string `json:"fieldPath,omitempty"`
 }
 
-// WidenColumn gives a column, a member, or what is in an array or map a type
-// that holds more values, without a touch to the files, and switches type
-// widening on where no property says no. Some readers do not open such a table.
-// Errors: [ErrInvalidSchema]; [FeatureError] where the property says no.
+// WidenColumn changes the type of a column, nested field, element, key or value to a
+// wider one without rewriting files. It enables type widening unless the property is
+// set to false. Some readers do not support such tables. Errors: [ErrInvalidSchema];
+// [FeatureError] if the property is false.
 func (a *Alteration) WidenColumn(path []string, to DataType) error {
 	path, err := a.resolveType(path)
 	if err != nil {
@@ -85,7 +86,7 @@ func (a *Alteration) WidenColumn(path []string, to DataType) error {
 	return nil
 }
 
-// withTypeChange appends to what the field remembers.
+// withTypeChange adds an entry to the field's type changes.
 func (f Field) withTypeChange(c typeChange) (Field, error) {
 	var changes []jsontext.Value
 	if old, ok := f.Metadata[keyTypeChanges]; ok {
@@ -104,8 +105,8 @@ func (f Field) withTypeChange(c typeChange) (Field, error) {
 	return f.withMetadata(keyTypeChanges, rawJSON(list)), nil
 }
 
-// foreignChange names a field whose type changed in a way of which we do not know
-// how the values of older files become those of today; empty when there is none.
+// foreignChange returns the name of a field with a type change that this package cannot
+// apply to old files, or "" if there is none.
 func foreignChange(schema Struct) string {
 	found := ""
 	walkFields(schema, func(f Field) {
@@ -128,7 +129,7 @@ func foreignChange(schema Struct) string {
 	return found
 }
 
-// resolveType returns the path of a type in the schema's spelling.
+// resolveType returns the path of a type with the names as the schema spells them.
 func (a *Alteration) resolveType(path []string) ([]string, error) {
 	if len(path) == 0 {
 		return nil, noColumn(path)
@@ -139,7 +140,7 @@ func (a *Alteration) resolveType(path []string) ([]string, error) {
 	return a.spelled(path), nil
 }
 
-// splitPath cuts a path behind its last struct member.
+// splitPath splits a path after its last struct field.
 func (a *Alteration) splitPath(path []string) (field, inner []string) {
 	n := len(path)
 	for ; n > 1; n-- {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Codec is the compression of Parquet that a table asks for with
-// delta.parquet.compression.codec: zstd, snappy, gzip, lz4_raw or uncompressed;
-// false where it has no wish, or one that nobody here knows.
+// Codec returns the Parquet compression that delta.parquet.compression.codec selects:
+// zstd, snappy, gzip, lz4_raw or uncompressed. It is false if the property is not set
+// or not supported.
 func (s *Snapshot) Codec() (codec string, ok bool) { return parseCodec(s.Properties()[propCodec]) }
 
 func parseCodec(text string) (codec string, ok bool) {
@@ -23,14 +23,13 @@ func parseCodec(text string) (codec string, ok bool) {
 	return "", false
 }
 
-// TargetFileSize is the bytes of a file that a table asks for with
-// delta.targetFileSize; false where it has no wish, or one that nobody here
-// knows.
+// TargetFileSize returns the value of delta.targetFileSize in bytes. It is false if the
+// property is not set or invalid.
 func (s *Snapshot) TargetFileSize() (bytes int64, ok bool) {
 	return parseFileSize(s.Properties()[propTargetFileSize])
 }
 
-// parseFileSize reads bytes, or a number with a unit (128mb).
+// parseFileSize parses a number of bytes, or a number with a unit such as 128mb.
 func parseFileSize(text string) (bytes int64, ok bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "kmgtb ")
