@@ -6,36 +6,36 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Action is one line of a commit: exactly one of the pointer types of this
-// package. Actions are values of the log; nobody changes one that was decoded.
+// Action is the content of one line of a commit: one of this package's pointer types.
+// Decoded actions must not be changed.
 //
-// An action is encoded with every member that it was decoded from. Members that this
-// package does not know are in the field Unknown. A null member counts as absent, and
-// so does an empty string of statistics or of a clustering provider.
+// Encoding an action writes every member that it was decoded from. The field Unknown
+// holds members that this package does not know. A null member counts as absent, and so
+// does an empty string of statistics or of a clustering provider.
 type Action interface {
-	// name is the member that holds the action in its JSON line.
+	// name returns the name of the member that holds the action in its JSON line.
 	name() string
 }
 
-// Protocol says what a reader and a writer of the table must understand.
+// Protocol holds the versions and features that readers and writers must support.
 type Protocol struct {
 	MinReaderVersion int `json:"minReaderVersion"`
 	MinWriterVersion int `json:"minWriterVersion"`
-	// ReaderFeatures is non-nil exactly with reader version 3.
+	// ReaderFeatures is non-nil if and only if MinReaderVersion is 3.
 	ReaderFeatures []string `json:"readerFeatures,omitzero"`
-	// WriterFeatures is non-nil exactly with writer version 7.
+	// WriterFeatures is non-nil if and only if MinWriterVersion is 7.
 	WriterFeatures []string       `json:"writerFeatures,omitzero"`
 	Unknown        jsontext.Value `json:",embed"`
 }
 
-// Format names the format of the data files. Readers demand both members.
+// Format describes the format of the data files. Readers require both members.
 type Format struct {
 	Provider string            `json:"provider"`
 	Options  map[string]string `json:"options"`
 	Unknown  jsontext.Value    `json:",embed"`
 }
 
-// Metadata describes the table: identity, schema, partitioning, properties.
+// Metadata describes a table: its id, schema, partitioning and properties.
 type Metadata struct {
 	ID               string            `json:"id"`
 	Name             *string           `json:"name,omitzero"`
@@ -49,10 +49,10 @@ type Metadata struct {
 	Unknown     jsontext.Value `json:",embed"`
 }
 
-// DeletionVector points at the rows of a file that are gone.
+// DeletionVector locates the set of deleted rows of a file.
 type DeletionVector struct {
-	// StorageType is "u" (file named by a UUID), "p" (absolute path) or "i"
-	// (inline).
+	// StorageType is "u" (a file named by a UUID), "p" (a file with an absolute path)
+	// or "i" (inline).
 	StorageType    string `json:"storageType"`
 	PathOrInlineDV string `json:"pathOrInlineDv"`
 	Offset         *int32 `json:"offset,omitzero"`
@@ -62,8 +62,8 @@ type DeletionVector struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// UniqueID is the identity of the vector within the log (protocol, "Derived
-// Fields"). A nil vector has the empty id.
+// UniqueID returns the id of the vector within the log (protocol, "Derived Fields"). It
+// is empty for nil.
 func (d *DeletionVector) UniqueID() string {
 	if d == nil {
 		return ""
@@ -75,17 +75,17 @@ func (d *DeletionVector) UniqueID() string {
 	return id
 }
 
-// Add makes a file part of the table.
+// Add adds a file to the table.
 type Add struct {
 	// Path is URI-encoded, as in the log.
 	Path string `json:"path"`
-	// PartitionValues has one entry for each partition column; nil is null.
+	// PartitionValues has one entry for each partition column; nil is NULL.
 	PartitionValues map[string]*string `json:"partitionValues"`
 	Size            int64              `json:"size"`
 	// ModificationTime is in milliseconds since the epoch.
 	ModificationTime int64 `json:"modificationTime"`
 	DataChange       bool  `json:"dataChange"`
-	// Stats is a JSON document kept as text; empty when absent.
+	// Stats is a JSON document as text; empty if absent.
 	Stats                   string             `json:"stats,omitzero"`
 	Tags                    map[string]*string `json:"tags,omitzero"`
 	DeletionVector          *DeletionVector    `json:"deletionVector,omitzero"`
@@ -95,7 +95,7 @@ type Add struct {
 	Unknown                 jsontext.Value     `json:",embed"`
 }
 
-// Remove takes a file out of the table and is its tombstone afterwards.
+// Remove removes a file from the table and remains in the log as its tombstone.
 type Remove struct {
 	// Path is URI-encoded, as in the log.
 	Path string `json:"path"`
@@ -113,8 +113,8 @@ type Remove struct {
 	Unknown                 jsontext.Value     `json:",embed"`
 }
 
-// DeletedAt returns the time of the removal in milliseconds since the epoch, or 0 if
-// the log does not state it.
+// DeletedAt returns the time of the removal in milliseconds since the epoch, or 0 if it
+// is not recorded.
 func (r *Remove) DeletedAt() int64 {
 	if r.DeletionTimestamp == nil {
 		return 0
@@ -131,7 +131,7 @@ type Txn struct {
 	Unknown     jsontext.Value `json:",embed"`
 }
 
-// CDC names a file of row changes.
+// CDC adds a change data file.
 type CDC struct {
 	Path            string             `json:"path"`
 	PartitionValues map[string]*string `json:"partitionValues"`
@@ -141,7 +141,7 @@ type CDC struct {
 	Unknown         jsontext.Value     `json:",embed"`
 }
 
-// DomainMetadata is configuration owned by a named domain.
+// DomainMetadata holds the configuration of a metadata domain.
 type DomainMetadata struct {
 	Domain        string `json:"domain"`
 	Configuration string `json:"configuration"`
@@ -150,7 +150,7 @@ type DomainMetadata struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Sidecar names a file that holds a part of a V2 checkpoint.
+// Sidecar refers to a file with a part of a V2 checkpoint.
 type Sidecar struct {
 	Path             string             `json:"path"`
 	SizeInBytes      int64              `json:"sizeInBytes"`
@@ -159,7 +159,7 @@ type Sidecar struct {
 	Unknown          jsontext.Value     `json:",embed"`
 }
 
-// CheckpointMetadata heads a V2 checkpoint.
+// CheckpointMetadata describes a V2 checkpoint.
 type CheckpointMetadata struct {
 	Version int64              `json:"version"`
 	Tags    map[string]*string `json:"tags,omitzero"`

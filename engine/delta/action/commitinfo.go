@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// CommitInfo is provenance. The protocol leaves it free, so decoding never
-// fails because a writer gave a member another shape: such a member is absent.
+// CommitInfo describes the origin of a commit. The protocol does not prescribe its
+// contents, so a member with an unexpected type is not an error: it is in Extra only.
 type CommitInfo struct {
 	// Timestamp is the writer's clock in milliseconds since the epoch.
 	Timestamp int64
-	// InCommitTimestamp orders commits where the table has that feature.
+	// InCommitTimestamp orders commits if the table has in-commit timestamps.
 	InCommitTimestamp *int64
 	Operation         string
 	// OperationParameters holds JSON text by name.
@@ -22,23 +22,23 @@ type CommitInfo struct {
 	OperationMetrics    map[string]string
 	ReadVersion         *int64
 	IsolationLevel      string
-	// IsBlindAppend is nil when the writer did not say; readers then assume
+	// IsBlindAppend is nil if the writer did not state it. Readers must then assume
 	// that it read the table.
 	IsBlindAppend *bool
 	EngineInfo    string
 	UserID        string
 	UserName      string
-	// TxnID is unique to a commit. A writer recognises its own by it.
+	// TxnID is unique for each commit. A writer identifies its own commits by it.
 	TxnID string
 	// Extra holds the remaining members as JSON, including empty and zero ones.
 	Extra map[string]stdjson.RawMessage
 }
 
-// UnmarshalJSONFrom reads what has the expected shape and keeps the rest in
+// UnmarshalJSONFrom decodes members with the expected types and puts all others into
 // Extra.
 func (c *CommitInfo) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if kind := dec.PeekKind(); kind != '{' {
-		return fmt.Errorf("commitInfo is no object but %s", kind)
+		return fmt.Errorf("commitInfo is not an object but %s", kind)
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -108,8 +108,8 @@ func takePointer[T any](v jsontext.Value, into **T) bool {
 	return true
 }
 
-// textMap reads an object whose values are strings; other writers put numbers
-// and objects there, which are kept as their JSON text.
+// textMap decodes an object whose values are strings. Some writers use numbers and
+// objects, which it returns as JSON text.
 func textMap(v jsontext.Value) (map[string]string, bool) {
 	if v.Kind() == 'n' {
 		return nil, true
@@ -130,7 +130,7 @@ func textMap(v jsontext.Value) (map[string]string, bool) {
 	return m, true
 }
 
-// MarshalJSON writes the members that are set, then Extra.
+// MarshalJSON encodes the members that are set, and Extra.
 func (c *CommitInfo) MarshalJSON() ([]byte, error) {
 	m := make(map[string]any, 12+len(c.Extra))
 	for name, v := range c.Extra {
@@ -168,8 +168,8 @@ func (c *CommitInfo) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m, json.Deterministic(true))
 }
 
-// JSONText encodes a string as an operation parameter: a JSON string literal
-// inside the string that the log holds.
+// JSONText encodes a string as the value of an operation parameter, which is a JSON
+// document inside a string.
 func JSONText(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {

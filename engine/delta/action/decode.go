@@ -10,17 +10,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits caps what a decoder accepts. The zero value stands for the defaults.
+// Limits bounds what a decoder accepts. A zero field means the default.
 type Limits struct {
-	// LineBytes caps one action; default 32 MiB.
+	// LineBytes bounds one action; the default is 32 MiB.
 	LineBytes int
-	// CommitBytes caps one commit; default 256 MiB.
+	// CommitBytes bounds one commit; the default is 256 MiB.
 	CommitBytes int
-	// Actions caps the actions of one commit; default 10 million.
+	// Actions bounds the actions of one commit; the default is 10 million.
 	Actions int
 }
 
-// OrDefault fills the zero fields.
+// OrDefault replaces zero fields by their defaults.
 func (l Limits) OrDefault() Limits {
 	if l.LineBytes <= 0 {
 		l.LineBytes = 32 << 20
@@ -34,8 +34,8 @@ func (l Limits) OrDefault() Limits {
 	return l
 }
 
-// DecodeCommit reads a commit: one JSON object to a line. Unknown actions are
-// left out of the result. Errors: [ErrMalformed], [ErrTooLarge].
+// DecodeCommit decodes a commit, which has one JSON object per line. It ignores unknown
+// actions. Errors: [ErrMalformed], [ErrTooLarge].
 func DecodeCommit(body []byte, limits Limits) ([]Action, error) {
 	limits = limits.OrDefault()
 	if len(body) > limits.CommitBytes {
@@ -68,7 +68,7 @@ func DecodeCommit(body []byte, limits Limits) ([]Action, error) {
 	return actions, nil
 }
 
-// decodeLine returns nil for an action that we do not know.
+// decodeLine returns nil for an unknown action.
 func decodeLine(dec *jsontext.Decoder, line []byte) (Action, error) {
 	dec.Reset(bytes.NewBuffer(line))
 	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
@@ -117,10 +117,10 @@ func newAction(name string) Action {
 	case "metaData":
 		return new(Metadata)
 	case "add":
-		// A file without these is caught by Validate.
+		// Validate refuses this size, so it marks a missing one.
 		return &Add{Size: math.MinInt64}
 	case "remove":
-		// Absent in logs of old writers, where every removal changed data.
+		// Old writers omit dataChange; every removal of theirs changed data.
 		return &Remove{DataChange: true}
 	case "txn":
 		return &Txn{Version: math.MinInt64}
@@ -136,8 +136,8 @@ func newAction(name string) Action {
 	return nil
 }
 
-// Validate reports an action that lacks what the protocol requires of it. The
-// error is [ErrMalformed].
+// Validate returns an error if the action lacks a required member or has an invalid
+// one. The error is [ErrMalformed].
 func Validate(a Action) error {
 	switch a := a.(type) {
 	case *Add:

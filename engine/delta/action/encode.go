@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// EncodeCommit prints the body of a commit, one action to a line. Equal actions
-// give equal bytes. It refuses with [ErrInvalidCommit] what the protocol does
-// not allow in one commit.
+// EncodeCommit encodes a commit with one action per line. Equal actions have equal
+// encodings. The error is [ErrInvalidCommit] if the protocol does not allow the actions
+// in one commit.
 func EncodeCommit(actions []Action) ([]byte, error) {
 	if err := checkCommit(actions); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func EncodeCommit(actions []Action) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Encode prints one action as the JSON object that makes a line of a commit.
+// Encode encodes one action as a line of a commit, without the line feed.
 func Encode(a Action) ([]byte, error) {
 	value, err := json.Marshal(a, json.Deterministic(true))
 	if err != nil {
@@ -46,9 +46,9 @@ type fileSeen struct {
 	addDV, rmvDV string
 }
 
-// checkCommit applies the rules of the sections "Add File and Remove File" and
-// "Delta Log Entries". Readers rely on them: they may apply the actions of one
-// commit in any order.
+// checkCommit applies the rules of the sections "Add File and Remove File" and "Delta
+// Log Entries". Readers rely on them, because they may apply the actions of a commit in
+// any order.
 func checkCommit(actions []Action) error {
 	invalid := func(what string) error { return fmt.Errorf("%s: %w", what, ErrInvalidCommit) }
 	once := make(map[string]bool)
@@ -104,7 +104,7 @@ func checkCommit(actions []Action) error {
 	}
 	for _, f := range files {
 		if f.add && f.remove && f.addDV == f.rmvDV {
-			return invalid("path added and removed with one deletion vector")
+			return invalid("path added and removed with the same deletion vector")
 		}
 	}
 	return nil

@@ -5,33 +5,33 @@ import (
 	"fmt"
 )
 
-// A column is found by its name and checked for its type once for a row group;
-// then its value in a row is an index away. A column that the file lacks is
-// nil, and null in every row.
+// A column is found by its name and its type checked once for each row group. Reading
+// its value in a row is then an index operation. A column that the file lacks is nil
+// and reads as null.
 type (
 	textColumn struct{ *leaf }
 	intColumn  struct{ *leaf }
 	boolColumn struct{ *leaf }
-	// mapColumn maps texts to texts.
+	// mapColumn is a map from strings to strings.
 	mapColumn struct {
-		// def is the level from which on the map is there, entry that from
-		// which on it has an entry.
+		// def is the definition level from which on the map is not null, entry that
+		// from which on it has an entry.
 		def, entry   int16
 		keys, values *leaf
 	}
-	// listColumn lists texts.
+	// listColumn is a list of strings.
 	listColumn struct {
 		def, entry int16
 		element    *leaf
 	}
 )
 
-func (r *row) wrong(name string) error {
+func (r *record) wrong(name string) error {
 	return fmt.Errorf("type of column %s.%s: %w", r.name, name, ErrCorrupt)
 }
 
-// scalar finds a leaf.
-func (r *row) scalar(name string, want kind, err *error) *leaf {
+// scalar returns the leaf with the given name.
+func (r *record) scalar(name string, want kind, err *error) *leaf {
 	if r == nil {
 		return nil
 	}
@@ -46,20 +46,20 @@ func (r *row) scalar(name string, want kind, err *error) *leaf {
 	return f.leaf
 }
 
-func (r *row) text(name string, err *error) textColumn {
+func (r *record) text(name string, err *error) textColumn {
 	return textColumn{r.scalar(name, kindText, err)}
 }
 
-func (r *row) integer(name string, err *error) intColumn {
+func (r *record) integer(name string, err *error) intColumn {
 	return intColumn{r.scalar(name, kindInt, err)}
 }
 
-func (r *row) boolean(name string, err *error) boolColumn {
+func (r *record) boolean(name string, err *error) boolColumn {
 	return boolColumn{r.scalar(name, kindBool, err)}
 }
 
-// group finds a nested struct.
-func (r *row) group(name string, err *error) *row {
+// group returns the nested struct with the given name.
+func (r *record) group(name string, err *error) *record {
 	g := r.fields[name]
 	if g == nil {
 		return nil
@@ -69,13 +69,13 @@ func (r *row) group(name string, err *error) *row {
 		return nil
 	}
 	if g.probe() == nil {
-		return nil // nobody can tell where it is null
+		return nil // no leaf records where the struct is null
 	}
 	return g
 }
 
-// repeated finds the repeated node in a map or list (Parquet, "Nested Types").
-func (r *row) repeated(name string, err *error) (outer, entries *row) {
+// repeated returns the repeated node of a map or list (Parquet, "Nested Types").
+func (r *record) repeated(name string, err *error) (outer, entries *record) {
 	g := r.group(name, err)
 	if g == nil {
 		return nil, nil
@@ -87,9 +87,9 @@ func (r *row) repeated(name string, err *error) (outer, entries *row) {
 	return g, g.order[0]
 }
 
-func isText(r *row) bool { return r.leaf != nil && r.leaf.kind == kindText && r.leaf.maxRep == 1 }
+func isText(r *record) bool { return r.leaf != nil && r.leaf.kind == kindText && r.leaf.maxRep == 1 }
 
-func (r *row) mapping(name string, err *error) *mapColumn {
+func (r *record) mapping(name string, err *error) *mapColumn {
 	g, entries := r.repeated(name, err)
 	if g == nil {
 		return nil
@@ -101,9 +101,9 @@ func (r *row) mapping(name string, err *error) *mapColumn {
 	return &mapColumn{def: g.def, entry: entries.def, keys: entries.order[0].leaf, values: entries.order[1].leaf}
 }
 
-// list finds a list. Lists of two levels, which old writers made, have the
-// element itself repeated.
-func (r *row) list(name string, err *error) *listColumn {
+// list returns the list with the given name. In lists of two levels, which old writers
+// created, the element itself is repeated.
+func (r *record) list(name string, err *error) *listColumn {
 	g, entries := r.repeated(name, err)
 	if g == nil {
 		return nil
@@ -166,7 +166,7 @@ func (c boolColumn) or(i int, absent bool) bool {
 	return c.ints[i] != 0
 }
 
-// noEntries is every empty map: nobody changes a map of an action.
+// noEntries is shared by all empty maps, because maps of actions are never changed.
 var noEntries = map[string]*string{}
 
 // at returns nil for null.
@@ -202,7 +202,7 @@ func (c *mapColumn) at(i int, w *worker) (map[string]*string, error) {
 	for j := range to - from {
 		key := c.keys.texts[from+j]
 		if _, twice := out[key]; twice {
-			return nil, fmt.Errorf("key of %s twice: %w", c.keys.column.Path(), ErrCorrupt)
+			return nil, fmt.Errorf("duplicate key of %s: %w", c.keys.column.Path(), ErrCorrupt)
 		}
 		out[key] = nil
 		if c.values.has(other + j) {
@@ -210,7 +210,7 @@ func (c *mapColumn) at(i int, w *worker) (map[string]*string, error) {
 			out[key] = &value
 		}
 	}
-	w.keep(out)
+	w.cacheMap(out)
 	return out, nil
 }
 
@@ -218,7 +218,7 @@ func appendSized(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
-// texts is at without null values.
+// texts returns the map without null values.
 func (c *mapColumn) texts(i int, w *worker) (map[string]string, error) {
 	m, err := c.at(i, w)
 	if m == nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// decoder turns a row of the batch into an action.
+// decoder decodes the action in a row of the batch.
 type decoder func(i int, w *worker) (action.Action, error)
 
-// openers find the members of an action's column and return its decoder. What
-// is wrong with the types of the members counts when the action occurs.
-var openers = map[string]func(*row) decoder{
+// openers holds a function for each kind of action. It finds the members of the
+// action's column and returns their decoder, which reports members of a wrong type when
+// an action occurs.
+var openers = map[string]func(*record) decoder{
 	"add":                openAdd,
 	"remove":             openRemove,
 	"metaData":           openMetadata,
@@ -22,7 +23,7 @@ var openers = map[string]func(*row) decoder{
 	"checkpointMetadata": openCheckpointMetadata,
 }
 
-func openAdd(r *row) decoder {
+func openAdd(r *record) decoder {
 	var wrong error
 	path, stats := r.text("path", &wrong), r.text("stats", &wrong)
 	size, modified := r.integer("size", &wrong), r.integer("modificationTime", &wrong)
@@ -56,7 +57,7 @@ func openAdd(r *row) decoder {
 	}
 }
 
-func openRemove(r *row) decoder {
+func openRemove(r *record) decoder {
 	var wrong error
 	path, deleted := r.text("path", &wrong), r.integer("deletionTimestamp", &wrong)
 	change, extended := r.boolean("dataChange", &wrong), r.boolean("extendedFileMetadata", &wrong)
@@ -76,7 +77,7 @@ func openRemove(r *row) decoder {
 	}
 }
 
-// vectorColumns are those of a deletion vector.
+// vectorColumns holds the columns of a deletion vector.
 type vectorColumns struct {
 	def                       int16
 	probe                     *leaf
@@ -84,7 +85,7 @@ type vectorColumns struct {
 	offset, size, cardinality intColumn
 }
 
-func openVector(r *row, wrong *error) *vectorColumns {
+func openVector(r *record, wrong *error) *vectorColumns {
 	g := r.group("deletionVector", wrong)
 	if g == nil {
 		return nil
@@ -112,7 +113,7 @@ func (v *vectorColumns) at(i int) *action.DeletionVector {
 	return d
 }
 
-func openMetadata(r *row) decoder {
+func openMetadata(r *record) decoder {
 	var wrong error
 	id, name, description := r.text("id", &wrong), r.text("name", &wrong), r.text("description", &wrong)
 	schema, created := r.text("schemaString", &wrong), r.integer("createdTime", &wrong)
@@ -145,7 +146,7 @@ func openMetadata(r *row) decoder {
 	}
 }
 
-func openProtocol(r *row) decoder {
+func openProtocol(r *record) decoder {
 	var wrong error
 	reader, writer := r.integer("minReaderVersion", &wrong), r.integer("minWriterVersion", &wrong)
 	readerFeatures, writerFeatures := r.list("readerFeatures", &wrong), r.list("writerFeatures", &wrong)
@@ -160,7 +161,7 @@ func openProtocol(r *row) decoder {
 		if p.WriterFeatures, err = writerFeatures.at(i); err != nil {
 			return nil, err
 		}
-		// Some writers fill the lists of versions that have none.
+		// Some writers set empty lists for versions that have no feature lists.
 		if p.MinReaderVersion < 3 && len(p.ReaderFeatures) == 0 {
 			p.ReaderFeatures = nil
 		}
@@ -171,7 +172,7 @@ func openProtocol(r *row) decoder {
 	}
 }
 
-func openTxn(r *row) decoder {
+func openTxn(r *record) decoder {
 	var wrong error
 	app, version := r.text("appId", &wrong), r.integer("version", &wrong)
 	updated := r.integer("lastUpdated", &wrong)
@@ -182,7 +183,7 @@ func openTxn(r *row) decoder {
 	}
 }
 
-func openDomain(r *row) decoder {
+func openDomain(r *record) decoder {
 	var wrong error
 	domain, configuration := r.text("domain", &wrong), r.text("configuration", &wrong)
 	removed := r.boolean("removed", &wrong)
@@ -193,7 +194,7 @@ func openDomain(r *row) decoder {
 	}
 }
 
-func openSidecar(r *row) decoder {
+func openSidecar(r *record) decoder {
 	var wrong error
 	path, size := r.text("path", &wrong), r.integer("sizeInBytes", &wrong)
 	modified, tags := r.integer("modificationTime", &wrong), r.mapping("tags", &wrong)
@@ -208,7 +209,7 @@ func openSidecar(r *row) decoder {
 	}
 }
 
-func openCheckpointMetadata(r *row) decoder {
+func openCheckpointMetadata(r *record) decoder {
 	var wrong error
 	version, tags := r.integer("version", &wrong), r.mapping("tags", &wrong)
 	return func(i int, w *worker) (action.Action, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Places of the actions in schemaOf.
+// Indexes of the actions in schemaOf.
 const (
 	columnTxn = iota
 	columnAdd
@@ -23,7 +23,7 @@ const (
 	columnCount
 )
 
-func appendAction(b *array.RecordBuilder, a action.Action, types *typer) error {
+func appendAction(b *array.RecordBuilder, a action.Action, types *typedEncoder) error {
 	var column int
 	var values []any
 	switch a := a.(type) {
@@ -67,7 +67,7 @@ func appendAction(b *array.RecordBuilder, a action.Action, types *typer) error {
 	return nil
 }
 
-// appendValue appends one of the shapes that appendAction makes.
+// appendValue appends a value of one of the types that appendAction uses.
 func appendValue(b array.Builder, v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -116,7 +116,8 @@ func appendPointer[T any](b array.Builder, v *T) error {
 	return appendValue(b, *v)
 }
 
-// appendTyped appends what parse makes, but for the types of appendValue.
+// appendTyped appends a value of one of the types that parse returns and appendValue
+// does not handle.
 func appendTyped(b array.Builder, v any) error {
 	switch v := v.(type) {
 	case int8:
@@ -152,8 +153,8 @@ func appendList(b *array.ListBuilder, v []string) {
 	}
 }
 
-// appendMap appends in the order of the keys, so that equal tables give equal
-// checkpoints.
+// appendMap appends the entries in the order of their keys, so that equal tables have
+// equal checkpoints.
 func appendMap(b *array.MapBuilder, v map[string]*string) {
 	if v == nil {
 		b.AppendNull()

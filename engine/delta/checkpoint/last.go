@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Last is the content of `_last_checkpoint`: a hint at the newest checkpoint,
-// never a fact.
+// Last is the content of `_last_checkpoint`, a hint at the newest checkpoint that may
+// be outdated.
 type Last struct {
 	Version int64 `json:"version"`
 	// Size is the number of actions.
@@ -17,11 +17,11 @@ type Last struct {
 	NumOfAddFiles *int64 `json:"numOfAddFiles,omitempty"`
 }
 
-// EncodeLast prints the hint.
+// EncodeLast encodes the hint.
 func EncodeLast(l Last) ([]byte, error) { return json.Marshal(l) }
 
-// DecodeLast reads the hint. The error is [ErrCorrupt]; a caller goes on without
-// it.
+// DecodeLast decodes the hint. The error is [ErrCorrupt]; callers can continue without
+// the hint.
 func DecodeLast(body []byte) (Last, error) {
 	l := Last{Version: -1}
 	if err := json.Unmarshal(body, &l); err != nil || l.Version < 0 {

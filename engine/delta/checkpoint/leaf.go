@@ -11,49 +11,49 @@ import (
 )
 
 const (
-	// chunkLevels is how many values are decoded at a time, at most, and
-	// fewLevels how many are in a file of few rows.
+	// chunkLevels and fewLevels are the maximum and the minimum number of levels that
+	// are decoded at a time. fewLevels is also the minimum capacity of slots.
 	chunkLevels = 1024
 	fewLevels   = 16
-	// maxCells bounds the entries of one map or list.
-	maxCells = 1 << 20
+	// maxEntries bounds the entries of one map or list.
+	maxEntries = 1 << 20
 )
 
-// kind is the family of a leaf's values.
+// kind is the class of a leaf's values.
 type kind int
 
 const (
 	kindText kind = iota // BYTE_ARRAY and FIXED_LEN_BYTE_ARRAY
-	kindInt              // booleans too
+	kindInt              // including booleans
 	kindFloat
 	kindBool
 	kindInstant // microseconds, of INT96
 )
 
-// leaf walks a column chunk, one batch of rows at a time. Within a batch the
-// values are arrays with one slot for each level: for a column that repeats
-// nowhere that is one for each row.
+// leaf reads a column chunk, one batch of rows at a time. Within a batch it holds its
+// levels and values in slices with one slot per level. A column that is not repeated
+// has one level per row.
 type leaf struct {
 	column *schema.Column
 	kind   kind
-	// maxDef and maxRep are the levels of a value.
+	// maxDef and maxRep are the maximum definition and repetition levels of the column.
 	maxDef, maxRep int16
-	// chunk is how many levels fetch decodes at most.
+	// chunk bounds the levels that fetch decodes.
 	chunk int64
 
-	// fetch decodes the next levels into defs and reps, and their values into
-	// the page of the leaf's kind. It returns how many of both it read.
+	// fetch decodes the next levels into defs and reps, and their values into the page
+	// slice of the leaf's kind. It returns the numbers of levels and values.
 	fetch      func() (levels int64, read int, err error)
 	defs, reps []int16
 	pageTexts  []string
 	pageInts   []int64
 	pageReals  []float64
-	// level of n and value of m are taken next.
+	// level and value are the next level and value to take from the page, which has n
+	// levels and m values.
 	level, n, value, m int
 
-	// The batch. first holds where the levels of each row of a repeated column
-	// begin, and the end of the last row's. def tells of each level how far
-	// down the path to the leaf something is defined.
+	// The batch. first holds the index of each row's first level, and the end of the
+	// last row; only repeated columns use it. def holds the definition levels.
 	first []int32
 	def   []int16
 	texts []string
@@ -99,8 +99,8 @@ func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, err
 	return l, nil
 }
 
-// fetcher copies values out of the page at once: the next page overwrites its
-// memory.
+// fetcher returns a fetch function. It copies values out of the page at once, because
+// the next page overwrites its memory.
 func fetcher[T any](l *leaf, k kind, read func(int64, []T, []int16, []int16) (int64, int, error), take func(*leaf, []T)) func() (int64, int,
 	error) {
 	l.kind = k
@@ -115,8 +115,8 @@ func fetcher[T any](l *leaf, k kind, read func(int64, []T, []int16, []int16) (in
 	}
 }
 
-// takeTexts puts the values into one string and cuts it: a table has hundreds
-// of thousands of them, and most are kept as long as their neighbours.
+// takeTexts copies the values into one string and slices it. A table has hundreds of
+// thousands of values, and most have the same lifetime as their neighbours.
 func takeTexts[T ~[]byte](l *leaf, values []T) {
 	total := 0
 	for _, v := range values {
@@ -142,8 +142,8 @@ func takeInts[T int32 | int64](l *leaf, values []T) {
 	}
 }
 
-// takeInstants reads the form that old writers of Parquet have for timestamps: a
-// Julian day and the nanoseconds since its midnight.
+// takeInstants converts the timestamps of old Parquet writers: a Julian day and the
+// nanoseconds since its midnight.
 func takeInstants(l *leaf, values []parquet.Int96) {
 	const (
 		epoch = 2440588 // the Julian day of 1970-01-01
@@ -175,7 +175,8 @@ func takeBools(l *leaf, values []bool) {
 	}
 }
 
-// more makes sure that there is a level to take.
+// more fetches a page if none of its levels are left, and reports whether there is a
+// level to take.
 func (l *leaf) more() (bool, error) {
 	if l.level < l.n {
 		return true, nil
@@ -209,7 +210,8 @@ func (l *leaf) fill(rows int) error {
 	return nil
 }
 
-// fillRepeated takes runs of levels that end with a row.
+// fillRepeated loads the next rows of a repeated column, in runs of levels that end
+// with a row.
 func (l *leaf) fillRepeated(rows int) error {
 	for {
 		ok, err := l.more()
@@ -232,8 +234,8 @@ func (l *leaf) fillRepeated(rows int) error {
 		if len(l.first) == 0 {
 			return l.lacks("the start of its first row")
 		}
-		if len(l.def)+run-int(l.first[len(l.first)-1]) > maxCells {
-			return fmt.Errorf("column %s: %d entries in one row: %w", l.column.Path(), maxCells, ErrCorrupt)
+		if len(l.def)+run-int(l.first[len(l.first)-1]) > maxEntries {
+			return fmt.Errorf("column %s: %d entries in one row: %w", l.column.Path(), maxEntries, ErrCorrupt)
 		}
 		rest := l.level+run < l.n
 		if err := l.take(run); err != nil {
@@ -254,8 +256,8 @@ func (l *leaf) lacks(what string) error {
 	return fmt.Errorf("column %s lacks %s: %w", l.column.Path(), what, ErrCorrupt)
 }
 
-// take moves n levels of the page into the batch, and their values to the
-// slots of those levels that have one.
+// take moves n levels of the page into the batch, and their values to the slots of the
+// levels that have one.
 func (l *leaf) take(n int) error {
 	at := len(l.def)
 	if l.maxDef == 0 {
@@ -275,8 +277,8 @@ func (l *leaf) take(n int) error {
 	return nil
 }
 
-// spread gives each level from slot at on its value. Levels of nothing but
-// nulls, which most columns of a row have, take no slots: has and the def tell.
+// spread moves the values of the levels from at on to their slots. Trailing nulls get
+// no slots, which saves memory because most columns are null in most rows.
 func spread[T any](l *leaf, at int, slots *[]T, page []T) error {
 	for i := at; i < len(l.def); i++ {
 		if l.def[i] < l.maxDef {
@@ -292,7 +294,7 @@ func spread[T any](l *leaf, at int, slots *[]T, page []T) error {
 	return nil
 }
 
-// extend makes slots n long; what is new is zero.
+// extend returns slots with length n. New slots are zero.
 func extend[T any](slots []T, n int) []T {
 	have := len(slots)
 	if n <= cap(slots) {
@@ -308,7 +310,7 @@ func extend[T any](slots []T, n int) []T {
 // has reports whether a level has a value.
 func (l *leaf) has(level int) bool { return l.def[level] >= l.maxDef }
 
-// row returns where the levels of a row begin and end.
+// row returns the range of a row's levels.
 func (l *leaf) row(i int) (from, to int) {
 	if l.maxRep == 0 {
 		return i, i + 1
@@ -316,7 +318,7 @@ func (l *leaf) row(i int) (from, to int) {
 	return int(l.first[i]), int(l.first[i+1])
 }
 
-// defined is how far down the path to the leaf a row's first entry is.
+// defined returns the definition level of a row's first entry.
 func (l *leaf) defined(i int) int16 {
 	from, _ := l.row(i)
 	return l.def[from]

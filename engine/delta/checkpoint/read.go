@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// batchRows is how many rows are read or written at a time. The context is
-	// looked at in between.
+	// batchRows is the number of rows that are read or written at a time. The context
+	// is checked in between.
 	batchRows = 8192
-	// maxRows bounds what a file may claim to hold: rows of nothing but nulls
-	// take no space.
+	// maxRows bounds the rows that a file can claim to hold: rows of nulls only take no
+	// space.
 	maxRows = 200_000_000
 	// maxWorkers bounds the goroutines that decode one file.
 	maxWorkers = 4
 )
 
-// Read yields the actions of one Parquet file in batches: a classic checkpoint,
-// a part of a multipart one, a V2 checkpoint or a sidecar. The slice belongs to
-// Read again when emit returns. An error of emit ends the reading and is
-// returned. Other errors: [ErrCorrupt], [action.ErrMalformed].
+// Read decodes one Parquet file and passes its actions to emit in batches. The file is
+// a classic checkpoint, a part of a multipart checkpoint, a V2 checkpoint or a sidecar.
+// emit must not retain the slice. If emit returns an error, Read stops and returns it.
+// Other errors: [ErrCorrupt], [action.ErrMalformed].
 //
-// It reads column chunks by itself instead of through Arrow: the conversion to
-// Arrow decodes the members of a struct in goroutines of its own, where the
-// panic with which the library answers damaged pages would end the process.
+// Read does not use the conversion to Arrow, which decodes the members of a struct in
+// its own goroutines: the library panics on damaged pages, and a panic there would end
+// the process.
 func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func([]action.Action) error) (err error) {
 	defer recovered(&err)
 	pf, err := file.NewParquetReader(r)
@@ -63,14 +63,15 @@ func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func([]action.Acti
 	return nil
 }
 
-// recovered turns a panic of the library into an error.
+// recovered converts a panic of the library to an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %v", ErrCorrupt, p)
 	}
 }
 
-// corrupt keeps the errors that say more and covers those of the library.
+// corrupt adds [ErrCorrupt] to errors of the library and returns more specific ones
+// unchanged.
 func corrupt(err error) error {
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, action.ErrMalformed) {
 		return err
@@ -132,7 +133,7 @@ func (rd *reader) fill(t *tree, rows int) error {
 	})
 }
 
-// decode makes actions of the rows that were loaded.
+// decode decodes the actions of the loaded rows.
 func (rd *reader) decode(t *tree, rows int) error {
 	all := make([]action.Action, rows)
 	share := (rows + len(rd.workers) - 1) / len(rd.workers)
@@ -155,7 +156,7 @@ func (rd *reader) decode(t *tree, rows int) error {
 	return err
 }
 
-// parallel runs do in every worker.
+// parallel runs do for every worker.
 func (rd *reader) parallel(do func(w *worker, n int) error) error {
 	var g errgroup.Group
 	for n := range rd.workers {
@@ -167,18 +168,18 @@ func (rd *reader) parallel(do func(w *worker, n int) error) error {
 	return g.Wait()
 }
 
-// worker is what one goroutine needs for itself.
+// worker is the state of one goroutine.
 type worker struct {
-	// maps holds maps of texts by their content: files of one partition share
-	// one. id is scratch for the content.
+	// maps caches maps by their content, because files of one partition have equal
+	// maps. id is a buffer for the content.
 	maps map[string]map[string]*string
 	id   []byte
-	// adds are allocated ahead.
+	// adds are preallocated.
 	adds []action.Add
 }
 
-// keep remembers the map whose content is in id.
-func (w *worker) keep(m map[string]*string) {
+// cacheMap caches the map whose content is in id.
+func (w *worker) cacheMap(m map[string]*string) {
 	const most = 10_000
 	if w.maps == nil || len(w.maps) == most {
 		w.maps = make(map[string]map[string]*string)
@@ -186,7 +187,7 @@ func (w *worker) keep(m map[string]*string) {
 	w.maps[string(w.id)] = m
 }
 
-// add allocates an action among its neighbours: they come and go together.
+// add allocates an action together with others, because they have the same lifetime.
 func (w *worker) add() *action.Add {
 	if len(w.adds) == 0 {
 		w.adds = make([]action.Add, 128)

@@ -14,10 +14,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// statistics rebuilds the statistics' JSON of a row from the typed form, which
-// is the only one where delta.checkpoint.writeStatsAsJson is off. Binaries, which
-// have no bounds in JSON, are left out.
-func (r *row) statistics(i int) (string, error) {
+// statistics returns the statistics of a row as JSON, rebuilt from their typed form.
+// Only that form exists if delta.checkpoint.writeStatsAsJson is false. It omits binary
+// columns, which have no bounds in JSON.
+func (r *record) statistics(i int) (string, error) {
 	text, err := r.appendJSON(nil, i)
 	if err != nil {
 		return "", fmt.Errorf("parsed statistics: %w: %v", ErrCorrupt, err)
@@ -25,9 +25,9 @@ func (r *row) statistics(i int) (string, error) {
 	return string(text), nil
 }
 
-// appendJSON appends an object of the members that say something, and nothing when
-// there are none.
-func (r *row) appendJSON(to []byte, i int) (_ []byte, err error) {
+// appendJSON appends an object with the members that are not null, or nothing if there
+// are none.
+func (r *record) appendJSON(to []byte, i int) (_ []byte, err error) {
 	start := len(to)
 	for _, f := range r.order {
 		if f.leaf != nil && (f.leaf.maxRep > 0 || !f.leaf.has(i)) {
@@ -62,7 +62,7 @@ func (r *row) appendJSON(to []byte, i int) (_ []byte, err error) {
 	return to, nil
 }
 
-// appendJSON appends what leaf.json returns, and nothing for nil.
+// appendJSON appends a value of leaf.json, or nothing for nil.
 func appendJSON(to []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case string:
@@ -81,7 +81,8 @@ func appendJSON(to []byte, value any) ([]byte, error) {
 	return to, nil
 }
 
-// json prints a value by the column's logical type; nil when it has no form.
+// json returns a value for JSON according to the column's logical type, or nil if it
+// has no form.
 func (l *leaf) json(i int) any {
 	switch l.kind {
 	case kindText:
@@ -111,7 +112,8 @@ func (l *leaf) json(i int) any {
 	return nil
 }
 
-// realJSON quotes the numbers that JSON does not have, as the reference writer does.
+// realJSON returns numbers that JSON does not have as strings, as the reference writer
+// does.
 func realJSON(real float64, t parquet.Type) any {
 	switch {
 	case math.IsNaN(real):
@@ -143,8 +145,8 @@ func timestampJSON(n int64, t schema.TimestampLogicalType) string {
 	return text
 }
 
-// instantJSON prints milliseconds, as statistics have them, or more where there are
-// more.
+// instantJSON prints a timestamp with milliseconds, as statistics do, or with
+// microseconds if it has any.
 func instantJSON(at time.Time) string {
 	layout := "2006-01-02T15:04:05.000"
 	if at.Nanosecond()%int(time.Millisecond) != 0 {
@@ -153,7 +155,7 @@ func instantJSON(at time.Time) string {
 	return at.UTC().Format(layout)
 }
 
-// decimalJSON prints plain digits, never through a float.
+// decimalJSON prints all digits and never converts to a float.
 func decimalJSON(n *big.Int, scale int) any {
 	if scale < 0 || scale > 38 {
 		return nil

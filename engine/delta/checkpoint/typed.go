@@ -12,28 +12,28 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Column is a column of the table, or a member of one, by its name in files.
+// Column is a column of the table, or a nested field, by its physical name.
 type Column struct {
 	Name string
-	// Type is that of its values; nil when they have no bounds. A column with
-	// members has none.
+	// Type is the type of its values; nil if they have no bounds. It is nil if the
+	// column has members.
 	Type arrow.DataType
-	// Members are those of a struct.
+	// Members are the fields of a struct.
 	Members []Column
 }
 
-// Form says how a checkpoint tells what is known of files. The zero value is the
-// form that every reader has: texts only.
+// Form selects how a checkpoint stores statistics and partition values. The zero value
+// selects JSON only, which every reader supports.
 type Form struct {
 	// NoText leaves out add.stats (delta.checkpoint.writeStatsAsJson=false).
 	NoText bool
 	// Statistics are the columns of add.stats_parsed, and Partitions those of
-	// add.partitionValues_parsed (delta.checkpoint.writeStatsAsStruct). Nil leaves
-	// either out.
+	// add.partitionValues_parsed (delta.checkpoint.writeStatsAsStruct). Nil omits the
+	// struct.
 	Statistics, Partitions []Column
 }
 
-// addFields are the members of add that depend on the form.
+// addFields returns the members of add that depend on the form.
 func (f Form) addFields() []arrow.Field {
 	var fields []arrow.Field
 	if !f.NoText {
@@ -48,8 +48,8 @@ func (f Form) addFields() []arrow.Field {
 	return fields
 }
 
-// document are statistics as one struct (protocol, "Per-file Statistics"). Structs
-// without members, which Parquet does not have, are left out.
+// document returns the members of the typed statistics (protocol, "Per-file
+// Statistics"). It omits structs without members, which Parquet does not support.
 func (f Form) document() []Column {
 	columns := []Column{{Name: "numRecords", Type: longType}, {Name: "tightBounds", Type: boolType}}
 	if bounds := bounded(f.Statistics); len(bounds) > 0 {
@@ -73,7 +73,7 @@ func valuesType(columns []Column) arrow.DataType {
 	return arrow.StructOf(fields...)
 }
 
-// bounded are the columns that have bounds.
+// bounded returns the columns with bounds.
 func bounded(columns []Column) []Column {
 	var out []Column
 	for _, c := range columns {
@@ -87,7 +87,7 @@ func bounded(columns []Column) []Column {
 	return out
 }
 
-// counted are the columns as those of numbers.
+// counted returns the columns with the types of their null counts.
 func counted(columns []Column) []Column {
 	out := slices.Clone(columns)
 	for i, c := range out {
@@ -100,19 +100,23 @@ func counted(columns []Column) []Column {
 	return out
 }
 
-// typer makes typed values of texts, and counts what it could not say.
-type typer struct {
+// typedEncoder converts statistics and partition values to their typed form, and counts those
+// that it cannot represent.
+type typedEncoder struct {
 	form     Form
 	document *object
-	// statistics counts texts that say more than their typed form, and
-	// partitions files with a value of another type than its column's.
+	// statistics counts files whose statistics the typed form cannot represent
+	// completely, and partitions those with a partition value that is invalid for its
+	// column's type.
 	statistics, partitions int64
 }
 
-func newTyper(f Form) *typer { return &typer{form: f, document: newObject(f.document())} }
+func newTypedEncoder(f Form) *typedEncoder {
+	return &typedEncoder{form: f, document: newObject(f.document())}
+}
 
-// addValues are the values of addFields.
-func (t *typer) addValues(a *action.Add) []any {
+// addValues returns the values of addFields.
+func (t *typedEncoder) addValues(a *action.Add) []any {
 	var values []any
 	if !t.form.NoText {
 		values = append(values, orNull(a.Stats))
@@ -126,8 +130,8 @@ func (t *typer) addValues(a *action.Add) []any {
 	return values
 }
 
-// partition leaves null what is no value of the column's type.
-func (t *typer) partition(texts map[string]*string) []any {
+// partition replaces values that are invalid for the column's type by null.
+func (t *typedEncoder) partition(texts map[string]*string) []any {
 	values, wrong := make([]any, len(t.form.Partitions)), false
 	for i, c := range t.form.Partitions {
 		if text := texts[c.Name]; text != nil && *text != "" {
@@ -141,8 +145,8 @@ func (t *typer) partition(texts map[string]*string) []any {
 	return values
 }
 
-// parsed is nil for a file without statistics.
-func (t *typer) parsed(text string) []any {
+// parsed returns nil for a file without statistics.
+func (t *typedEncoder) parsed(text string) []any {
 	if text == "" {
 		return nil
 	}
@@ -160,11 +164,11 @@ func (t *typer) parsed(text string) []any {
 	return values
 }
 
-// object reads JSON objects with a member for each column.
+// object decodes JSON objects with a member for each column.
 type object struct {
 	columns []Column
 	place   map[string]int
-	// inner are those of the columns with members.
+	// inner holds the decoders of the columns with members.
 	inner []*object
 }
 
@@ -179,8 +183,8 @@ func newObject(columns []Column) *object {
 	return o
 }
 
-// read types the next value, which is nil where it is no object. all becomes false
-// when it says something that is not among the values.
+// read decodes the next value. It returns nil if the value is not an object, and sets
+// all to false if the result does not represent the value completely.
 func (o *object) read(dec *jsontext.Decoder, all *bool) ([]any, error) {
 	if dec.PeekKind() != '{' {
 		return nil, skip(dec, all)
@@ -221,7 +225,7 @@ func readValue(dec *jsontext.Decoder, t arrow.DataType, all *bool) (any, error) 
 	return v, nil
 }
 
-// skip passes over a value that has no place. Null and the empty object say nothing.
+// skip skips a value without a column. Null and the empty object lose no information.
 func skip(dec *jsontext.Decoder, all *bool) error {
 	raw, err := dec.ReadValue()
 	if err == nil && raw.Kind() != 'n' && string(raw) != "{}" {

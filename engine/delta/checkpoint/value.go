@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parseJSON reads a value of statistics; nil when it is none of the type. Strings
-// and times are quoted, and so are the numbers that JSON does not have.
+// parseJSON parses a value in statistics. It returns nil if the value is invalid for
+// the type. Strings, times and the numbers that JSON does not have are quoted.
 func parseJSON(t arrow.DataType, raw jsontext.Value) any {
 	text, quoted := string(raw), raw.Kind() == '"'
 	if quoted && json.Unmarshal(raw, &text) != nil {
@@ -26,8 +26,8 @@ func parseJSON(t arrow.DataType, raw jsontext.Value) any {
 			return nil
 		}
 	case *arrow.TimestampType:
-		// An instant without an offset could mean several, and so could a local
-		// time with one.
+		// A timestamp without an offset is ambiguous if the type has a time zone, and
+		// so is one with an offset if it has none.
 		if !quoted || hasOffset(text) != (t.TimeZone != "") {
 			return nil
 		}
@@ -43,7 +43,8 @@ func parseJSON(t arrow.DataType, raw jsontext.Value) any {
 	return parse(t, text)
 }
 
-// parse reads a value of the log's text; nil when it is none of the type.
+// parse parses a value in the text form of the log. It returns nil if the value is
+// invalid for the type.
 func parse(t arrow.DataType, text string) any {
 	switch t := t.(type) {
 	case *arrow.Int8Type:
@@ -82,7 +83,7 @@ func parse(t arrow.DataType, text string) any {
 			return arrow.Date32FromTime(at)
 		}
 	case *arrow.TimestampType:
-		if t.TimeZone != "" || !hasOffset(text) { // readers ignore the offset of a local time
+		if t.TimeZone != "" || !hasOffset(text) { // readers ignore an offset if the type has no time zone
 			return parseTime(text)
 		}
 	}
@@ -97,9 +98,9 @@ func parseInteger[T int8 | int16 | int32 | int64](text string, bits int) any {
 	return T(n)
 }
 
-// parseDecimal is exact: a rounded bound would be none.
+// parseDecimal does not round, because a rounded bound would be wrong.
 func parseDecimal(t *arrow.Decimal128Type, text string) any {
-	const most = 100 // digits, and places of the exponent: numbers that are cheap to take
+	const most = 100 // bounds digits and exponent, so that parsing is cheap
 	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	if places, err := strconv.Atoi(exponent); len(text) > most || exponent != "" && (err != nil || max(places, -places) > most) {
 		return nil
@@ -116,13 +117,13 @@ func parseDecimal(t *arrow.Decimal128Type, text string) any {
 	return decimal128.FromBigInt(r.Num())
 }
 
-// timeLayouts are those of statistics and of partition values. Go reads a
-// fraction of a second after any of them.
+// timeLayouts are the forms of timestamps in statistics and partition values.
+// time.Parse accepts a fractional second after each of them.
 var timeLayouts = []string{
 	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
 }
 
-// parseTime reads microseconds; a time without an offset is one of UTC.
+// parseTime parses a timestamp in microseconds. Without an offset it is in UTC.
 func parseTime(text string) any {
 	for _, layout := range timeLayouts {
 		if at, err := time.Parse(layout, text); err == nil && at.Nanosecond()%1000 == 0 {

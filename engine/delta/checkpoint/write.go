@@ -19,9 +19,9 @@ import (
 // Summary counts what [Write] wrote.
 type Summary struct {
 	Actions, AddFiles int64
-	// UntypedStatistics counts files whose statistics say more than their typed
-	// form holds, and UntypedPartitions those with a partition value that is none
-	// of its column's type.
+	// UntypedStatistics counts files whose statistics the typed form cannot represent
+	// completely, and UntypedPartitions those with a partition value that is invalid
+	// for its column's type.
 	UntypedStatistics, UntypedPartitions int64
 }
 
@@ -50,8 +50,8 @@ var commonAddFields = []arrow.Field{
 	field("defaultRowCommitVersion", longType), field("clusteringProvider", textType),
 }
 
-// schemaOf is the protocol's section "Checkpoint Schema". Every leaf is nullable,
-// as the reference writer has it.
+// schemaOf returns the schema of a checkpoint (protocol, "Checkpoint Schema"). Every
+// leaf is nullable, as in checkpoints of the reference writer.
 func schemaOf(form Form) *arrow.Schema {
 	add := arrow.StructOf(slices.Concat(commonAddFields, form.addFields())...)
 	return arrow.NewSchema([]arrow.Field{txnField, field("add", add), removeField, metadataField, protocolField, domainField}, nil)
@@ -77,14 +77,14 @@ var (
 		field("domain", textType), field("configuration", textType), field("removed", boolType)))
 )
 
-// Write writes a classic checkpoint. The caller chooses the actions by the
-// rules of reconciliation; an action that checkpoints do not hold is an error.
+// Write writes a classic checkpoint. The caller selects the actions by the rules of
+// action reconciliation. An action that does not belong in a checkpoint is an error.
 func Write(w io.Writer, form Form, actions iter.Seq[action.Action]) (Summary, error) {
-	schema, types := schemaOf(form), newTyper(form)
+	schema, types := schemaOf(form), newTypedEncoder(form)
 	props := parquet.NewWriterProperties(
 		parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithRootName("spark_schema"),
-		// Unique texts: a dictionary of them is written twice for nothing.
+		// Paths are unique, so a dictionary would only cost space.
 		parquet.WithDictionaryFor("add.path", false),
 		parquet.WithDictionaryFor("add.stats", false),
 		parquet.WithDictionaryFor("remove.path", false),
@@ -131,5 +131,5 @@ func Write(w io.Writer, form Form, actions iter.Seq[action.Action]) (Summary, er
 	return sum, nil
 }
 
-// keepOpen hides a Close that belongs to the caller.
+// keepOpen hides the Close method of a writer, because the caller closes it.
 type keepOpen struct{ io.Writer }

@@ -10,30 +10,28 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// MaxBytes caps one encoded set. The densest set of a hundred million rows is
-// 13 MB.
+// MaxBytes bounds one encoded set. The densest set of a hundred million rows has 13 MB.
 const MaxBytes = 32 << 20
 
 const (
-	// magic announces the portable form of 64-bit Roaring bitmaps. The other
-	// number that the protocol knows stands for a form that no writer of tables
-	// uses.
+	// magic identifies the portable format of 64-bit Roaring bitmaps. The protocol
+	// defines another magic number, whose format no known writer uses.
 	magic = 1681511377
-	// headBytes are the magic and the number of buckets.
+	// headBytes is the size of the magic number and the number of buckets.
 	headBytes = 12
-	// maxBuckets is how many buckets of 2^32 rows lie below maxRows.
+	// maxBuckets is the number of buckets of 2^32 rows below maxRows.
 	maxBuckets = maxRows >> 32
 )
 
-// Bytes are the set as files of vectors hold it, without a frame. The error is
-// [action.ErrTooLarge].
+// Bytes returns the encoded set without the frame of a deletion vector file. The error
+// is [action.ErrTooLarge].
 func (r *Rows) Bytes() ([]byte, error) { return encode(r) }
 
 // FromBytes is the inverse of [Rows.Bytes]. Errors: [action.ErrMalformed],
 // [action.ErrTooLarge].
 func FromBytes(data []byte) (*Rows, error) { return decode(data) }
 
-// encode prints a set: the magic, then the bitmap.
+// encode returns the magic number followed by the bitmap.
 func encode(r *Rows) ([]byte, error) {
 	var buf bytes.Buffer
 	buf.Write(binary.LittleEndian.AppendUint32(nil, magic))
@@ -69,8 +67,8 @@ func decode(data []byte) (*Rows, error) {
 	if bitmap.IsEmpty() {
 		return &Rows{bitmap}, nil
 	}
-	// The reader takes containers as they come: unsorted members and counts that
-	// lie would give one set to a lookup and another to an iteration.
+	// The library does not check containers: unsorted members and wrong counts would
+	// make lookups and iterations disagree.
 	if err := bitmap.Validate(); err != nil {
 		return nil, malformed("bitmap")
 	}

@@ -20,8 +20,7 @@ const (
 // idDigits is the length of a UUID in Z85.
 const idDigits = 20
 
-// Inline is the descriptor that holds the set itself. Errors:
-// [action.ErrTooLarge].
+// Inline returns a descriptor that contains the set. Errors: [action.ErrTooLarge].
 func Inline(r *Rows) (*action.DeletionVector, error) {
 	data, err := encode(r)
 	if err != nil {
@@ -33,8 +32,8 @@ func Inline(r *Rows) (*action.DeletionVector, error) {
 	}, nil
 }
 
-// DecodeInline reads the set out of a descriptor, whether it holds one or not
-// (then ok is false). Errors: [action.ErrMalformed], [action.ErrTooLarge].
+// DecodeInline returns the set in a descriptor; ok is false if the descriptor is not
+// inline. Errors: [action.ErrMalformed], [action.ErrTooLarge].
 func DecodeInline(d *action.DeletionVector) (r *Rows, ok bool, err error) {
 	if d.StorageType != inline {
 		return nil, false, nil
@@ -59,7 +58,7 @@ func DecodeInline(d *action.DeletionVector) (r *Rows, ok bool, err error) {
 	return r, true, r.matches(d)
 }
 
-// matches holds a set against what the log says of it.
+// matches returns an error if the set differs from the descriptor's cardinality.
 func (r *Rows) matches(d *action.DeletionVector) error {
 	if r.Count() != d.Cardinality {
 		return malformed(fmt.Sprintf("%d rows instead of %d", r.Count(), d.Cardinality))
@@ -67,10 +66,10 @@ func (r *Rows) matches(d *action.DeletionVector) error {
 	return nil
 }
 
-// CheckPlace refuses vectors that live outside the table: absolute ones, and a
-// folder before the encoded file id that is more than the random letters and
-// digits which writers put there. An absolute path is refused whatever it leads
-// to: the log does not know where its table lies. The error is
+// CheckPlace refuses deletion vectors outside the table: absolute paths, and a folder
+// before the encoded file id that does not consist of the random letters and digits
+// that writers put there. It refuses absolute paths without regard to their target,
+// because the log does not record the table's location. The error is
 // [logpath.ErrUnsafePath].
 func CheckPlace(d *action.DeletionVector) error {
 	switch d.StorageType {
@@ -86,9 +85,9 @@ func CheckPlace(d *action.DeletionVector) error {
 	return fmt.Errorf("deletion vector %.200q: %w", d.PathOrInlineDV, logpath.ErrElsewhere)
 }
 
-// FileName is the object, below the table's folder, that a descriptor points
-// into. Errors: those of [CheckPlace]; [action.ErrMalformed] for a descriptor
-// that points at no file.
+// FileName returns the name of the object that holds the vector, below the table's
+// folder. Errors: those of [CheckPlace]; [action.ErrMalformed] if the vector is not in
+// a file.
 func FileName(d *action.DeletionVector) (string, error) {
 	if err := CheckPlace(d); err != nil {
 		return "", err
@@ -110,7 +109,7 @@ func FileName(d *action.DeletionVector) (string, error) {
 
 func objectName(id uuid.UUID) string { return "deletion_vector_" + id.String() + ".bin" }
 
-// notAlphanumeric finds what writers never put into the folder's name.
+// notAlphanumeric reports whether writers never use the character in the folder's name.
 func notAlphanumeric(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 }

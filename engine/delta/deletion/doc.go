@@ -1,15 +1,13 @@
-// Package deletion holds the sets of rows that are gone from a data file
-// although the file still has them, and the three forms in which the log
-// stores such sets (protocol, "Deletion Vectors").
+// Package deletion implements deletion vectors: sets of deleted rows of a data file, in
+// the three forms in which the log stores them (protocol, "Deletion Vectors").
 //
-// It turns bytes into [Rows] and back. Where bytes come from, which file they
-// belong to and what a commit says about them belong to the caller. It knows no
-// object store.
+// It converts bytes to [Rows] and back. Callers read and write the bytes and the
+// actions that refer to them. The package does not access a store.
 //
 // Invariants:
 //   - [Rows] are immutable and safe for concurrent use.
-//   - Damaged or hostile bytes are an error, never a panic and never another
-//     set; what decoding allocates is a small multiple of the bytes given, how
-//     many rows they claim to hold notwithstanding.
-//   - Only files inside the table's folder are named.
+//   - Damaged or hostile bytes are an error, never a panic and never a different
+//     set. Decoding allocates a small multiple of the given bytes, however many
+//     rows they claim to hold.
+//   - Names of files are always inside the table's folder.
 package deletion

@@ -9,18 +9,19 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// formatVersion is the first byte of a file (protocol, "Deletion Vector File
-// Storage Format").
+// formatVersion is the first byte of a deletion vector file (protocol, "Deletion Vector
+// File Storage Format").
 const formatVersion = 1
 
-// frameBytes surround a set in a file: its size before, its checksum after.
+// frameBytes is the size of the frame of a set in a file: its size before it, its
+// checksum after it.
 const frameBytes = 8
 
-// maxFileBytes keeps every offset within what a descriptor can say.
+// maxFileBytes keeps every offset in the range of a descriptor.
 const maxFileBytes = 1 << 30
 
-// EncodeFile prints a file that holds several sets, and the descriptor of each.
-// id names the file: it must be new. Errors: [action.ErrTooLarge].
+// EncodeFile returns a file that contains several sets, and the descriptor of each. id
+// names the file and must be new. Errors: [action.ErrTooLarge].
 func EncodeFile(id uuid.UUID, sets []*Rows) (name string, body []byte, vectors []*action.DeletionVector, err error) {
 	body = []byte{formatVersion}
 	for _, r := range sets {
@@ -43,7 +44,7 @@ func EncodeFile(id uuid.UUID, sets []*Rows) (name string, body []byte, vectors [
 	return objectName(id), body, vectors, nil
 }
 
-// FileRange is the part of the file that [DecodeFile] needs. Errors:
+// FileRange returns the part of the file that [DecodeFile] needs. Errors:
 // [action.ErrTooLarge].
 func FileRange(d *action.DeletionVector) (offset, length int64, err error) {
 	if d.SizeInBytes > MaxBytes {
@@ -59,8 +60,8 @@ func FileRange(d *action.DeletionVector) (offset, length int64, err error) {
 	return offset, int64(d.SizeInBytes) + frameBytes, nil
 }
 
-// DecodeFile reads a set out of the part of its file that [FileRange] names.
-// Errors: [action.ErrMalformed], [action.ErrTooLarge].
+// DecodeFile decodes a set from the part of its file that [FileRange] returns. Errors:
+// [action.ErrMalformed], [action.ErrTooLarge].
 func DecodeFile(d *action.DeletionVector, part []byte) (*Rows, error) {
 	size := int(d.SizeInBytes)
 	if len(part) != size+frameBytes {

@@ -9,18 +9,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// maxRows bounds the rows that a data file can have. The 32-bit buckets below
-// it are few, so a header cannot claim more of them than we would allocate.
+// maxRows bounds the rows of a data file. It also bounds the 32-bit buckets that a
+// header can claim and decoding allocates.
 const maxRows = 1 << 40
 
-// Rows is a set of rows of one data file, by their position in it, from zero.
-// It is compressed: a set may have billions of members in a few kilobytes.
+// Rows is a set of rows of one data file, identified by their positions from zero. It
+// is compressed: a few kilobytes can represent billions of rows.
 type Rows struct {
 	bitmap *roaring64.Bitmap
 }
 
-// Of makes the set of the given positions, in any order. A position that no
-// file has gives [action.ErrMalformed].
+// Of returns the set of the given positions, in any order. The error is
+// [action.ErrMalformed] if a position is out of range.
 func Of(positions iter.Seq[int64]) (*Rows, error) {
 	bitmap := roaring64.New()
 	for p := range positions {
@@ -33,8 +33,8 @@ func Of(positions iter.Seq[int64]) (*Rows, error) {
 	return &Rows{bitmap}, nil
 }
 
-// Span makes the set of the rows from first up to but not including end. Bounds
-// that no file has give [action.ErrMalformed].
+// Span returns the set of the rows from first up to but not including end. The error is
+// [action.ErrMalformed] if a bound is out of range.
 func Span(first, end int64) (*Rows, error) {
 	if first < 0 || end > maxRows {
 		return nil, fmt.Errorf("rows %d to %d of a file: %w", first, end, action.ErrMalformed)
@@ -47,15 +47,15 @@ func Span(first, end int64) (*Rows, error) {
 	return &Rows{bitmap}, nil
 }
 
-// None is the empty set.
+// None returns an empty set.
 func None() *Rows { return &Rows{roaring64.New()} }
 
-// Count is the number of rows.
+// Count returns the number of rows.
 func (r *Rows) Count() int64 {
 	return int64(r.bitmap.GetCardinality()) //nolint:gosec // at most maxRows
 }
 
-// EncodedBytes is the size of the set as the log stores it, without a frame.
+// EncodedBytes returns the size of the set as stored in the log, without a frame.
 func (r *Rows) EncodedBytes() int64 {
 	return 4 + int64(r.bitmap.GetPortableSerializedSizeInBytes()) //nolint:gosec // of a bitmap in memory
 }
@@ -65,11 +65,11 @@ func (r *Rows) Contains(row int64) bool {
 	return row >= 0 && r.bitmap.Contains(uint64(row))
 }
 
-// Mark sets found[i] to whether rows[i] is in the set. Of rows that follow one another
-// it costs as much as there are members among them.
+// Mark sets found[i] to whether rows[i] is in the set. If rows are consecutive, the
+// time is proportional to the members among them.
 func (r *Rows) Mark(rows []int64, found []bool) {
 	n := len(rows)
-	if n == 0 || rows[0] < 0 || !follow(rows) {
+	if n == 0 || rows[0] < 0 || !consecutive(rows) {
 		for i, row := range rows {
 			found[i] = r.Contains(row)
 		}
@@ -87,8 +87,8 @@ func (r *Rows) Mark(rows []int64, found []bool) {
 	}
 }
 
-// follow reports whether each row is the one after that before it.
-func follow(rows []int64) bool {
+// consecutive reports whether each row is one more than the previous one.
+func consecutive(rows []int64) bool {
 	for i, row := range rows {
 		if row != rows[0]+int64(i) {
 			return false
@@ -97,7 +97,7 @@ func follow(rows []int64) bool {
 	return true
 }
 
-// End is one more than the last row; zero for the empty set.
+// End returns the last row plus one; zero for an empty set.
 func (r *Rows) End() int64 {
 	if r.bitmap.IsEmpty() {
 		return 0
@@ -105,7 +105,7 @@ func (r *Rows) End() int64 {
 	return int64(r.bitmap.Maximum()) + 1 //nolint:gosec // below maxRows
 }
 
-// Union is the set of the rows in either.
+// Union returns the set of the rows in either set.
 func (r *Rows) Union(other *Rows) *Rows {
 	u := r.bitmap.Clone()
 	u.Or(other.bitmap)
@@ -113,7 +113,7 @@ func (r *Rows) Union(other *Rows) *Rows {
 	return &Rows{u}
 }
 
-// Equal reports whether both hold the same rows.
+// Equal reports whether both sets have the same rows.
 func (r *Rows) Equal(other *Rows) bool { return r.bitmap.Equals(other.bitmap) }
 
 // All yields the rows in ascending order.

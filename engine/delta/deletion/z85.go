@@ -5,7 +5,7 @@ import "encoding/binary"
 // z85Digits is the alphabet of ZeroMQ RFC 32.
 const z85Digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
-// noDigit marks a byte that is not in the alphabet.
+// noDigit marks bytes outside the alphabet.
 const noDigit = 0xff
 
 var z85Values = func() (values [256]byte) {
@@ -18,7 +18,7 @@ var z85Values = func() (values [256]byte) {
 	return values
 }()
 
-// encodeZ85 prints data, padded with zeros to a multiple of four bytes.
+// encodeZ85 encodes data, padded with zeros to a multiple of four bytes.
 func encodeZ85(data []byte) string {
 	padded := append(make([]byte, 0, len(data)+3), data...)
 	for len(padded)%4 != 0 {
@@ -37,7 +37,7 @@ func encodeZ85(data []byte) string {
 	return string(out)
 }
 
-// decodeZ85 is false for text that is not Z85.
+// decodeZ85 decodes text. It reports false if text is not valid Z85.
 func decodeZ85(text string) ([]byte, bool) {
 	if len(text)%5 != 0 {
 		return nil, false

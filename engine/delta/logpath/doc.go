@@ -1,8 +1,8 @@
-// Package logpath names things in a Delta table's folder: the files of
-// `_delta_log` and their versions, and the data files that actions point at.
+// Package logpath parses and constructs the names of objects in a Delta table's folder:
+// the files of `_delta_log` and their versions, and the data files that actions refer
+// to.
 //
-// It is pure text. It never touches a store, and it is the only place that
-// decodes a path of the log: whoever opens a data file has its name from
-// [Decode], which lets nothing leave the table's folder. An absolute path is only split
-// by [Absolute]: the store knows whether it leads into that folder.
+// It does not access a store. It is the only package that decodes paths of the log:
+// [Decode] accepts only paths inside the table's folder. [Absolute] only splits an
+// absolute path, because the store decides whether it is inside the folder.
 package logpath

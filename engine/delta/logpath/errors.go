@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// ErrUnsafePath: a path of the log leaves the table's folder, or is not a path at all.
-// Returned by [Decode] and [Sidecar]. Not retried: the table is refused with 409.
+// ErrUnsafePath: a path of the log leads out of the table's folder, or is not a valid
+// path. Returned by [Decode] and [Sidecar]. Not retried: 409.
 var ErrUnsafePath = errors.New("unsafe path in delta log")
 
 // ErrElsewhere: a path of the log is absolute or has a scheme. Other engines write such
-// paths for files in other folders. It matches [ErrUnsafePath]. Returned by [Decode] and
-// [Sidecar], and by [Outside] for a path that does not lead into the table's folder. Not
-// retried: 409.
+// paths for files in other folders. It matches [ErrUnsafePath]. Returned by [Decode]
+// and [Sidecar], and by [Outside] for a path outside the table's folder. Not retried:
+// 409.
 var ErrElsewhere = fmt.Errorf("absolute path: %w", ErrUnsafePath)

@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// Places inside a table's folder.
+// Locations in a table's folder.
 const (
-	// Dir is the folder of the log, with its slash.
+	// Dir is the folder of the log, with a trailing slash.
 	Dir = "_delta_log/"
-	// LastCheckpoint names the hint at the newest checkpoint.
+	// LastCheckpoint is the name of the hint at the newest checkpoint.
 	LastCheckpoint = Dir + "_last_checkpoint"
-	// SidecarDir is the folder of the parts of V2 checkpoints.
+	// SidecarDir is the folder of the sidecars of V2 checkpoints, with a trailing
+	// slash.
 	SidecarDir = Dir + "_sidecars/"
 )
 
 // digits is the width of a version in a file name.
 const digits = 20
 
-// Kind tells the files of the log apart.
+// Kind is the kind of a file of the log.
 type Kind int
 
-// The kinds.
+// The kinds of files.
 const (
-	// Other is a file without a meaning to us.
+	// Other is a file that this package does not know.
 	Other Kind = iota
 	// Commit is `<version>.json`.
 	Commit
@@ -40,7 +41,7 @@ const (
 	Compacted
 )
 
-// File is what a name in the log says.
+// File is a parsed name of a file of the log.
 type File struct {
 	// Name is the object's name below the table's folder.
 	Name    string
@@ -48,37 +49,38 @@ type File struct {
 	Version int64
 	// End is the last version of a Compacted file.
 	End int64
-	// Part of Parts, counted from one, for a Multipart checkpoint.
+	// Part and Parts are set for a Multipart checkpoint. Part starts at one.
 	Part, Parts int
 	// UUID and JSON describe a V2 checkpoint.
 	UUID string
 	JSON bool
-	// Size is what a listing said of the object's bytes, zero after Parse.
+	// Size is the object's size in bytes according to a listing. Parse does not set it.
 	Size int64
 }
 
-// CommitName is the name of the commit of a version.
+// CommitName returns the name of a version's commit.
 func CommitName(version int64) string { return fmt.Sprintf("%s%020d.json", Dir, version) }
 
-// CheckpointName is the name of the classic checkpoint of a version.
+// CheckpointName returns the name of a version's classic checkpoint.
 func CheckpointName(version int64) string {
 	return fmt.Sprintf("%s%020d.checkpoint.parquet", Dir, version)
 }
 
-// MultipartName is the name of a part, counted from one, of a multipart checkpoint.
+// MultipartName returns the name of a part of a multipart checkpoint. part starts at
+// one.
 func MultipartName(version int64, part, parts int) string {
 	return fmt.Sprintf("%s%020d.checkpoint.%010d.%010d.parquet", Dir, version, part, parts)
 }
 
-// ChecksumName is the name of the checksum file of a version.
+// ChecksumName returns the name of a version's checksum file.
 func ChecksumName(version int64) string { return fmt.Sprintf("%s%020d.crc", Dir, version) }
 
-// Before is a place in byte order just before every file of a version and
-// after every file of the versions below it, for a listing to start after.
+// Before returns a string that sorts before all files of a version and after all files
+// of older versions. A listing can start after it.
 func Before(version int64) string { return fmt.Sprintf("%s%020d", Dir, version) }
 
-// Parse reads an object name. Names that mean nothing to us have kind Other:
-// the log's folder may hold files of features that we do not know.
+// Parse parses an object name. Unknown names have kind Other, because the log's folder
+// may hold files of unknown features.
 func Parse(name string) File {
 	f := File{Name: name}
 	base, ok := strings.CutPrefix(name, Dir)
@@ -127,7 +129,7 @@ func (f *File) parseCheckpoint(rest []string) {
 	}
 }
 
-// number reads exactly width decimal digits.
+// number parses exactly width decimal digits.
 func number(s string, width int) (int64, bool) {
 	if len(s) != width {
 		return 0, false

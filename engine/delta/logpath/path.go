@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Decode turns the path of an action into the name of an object below the
-// table's folder. The log holds an RFC 2396 reference; it is decoded once. The
-// error is [ErrUnsafePath].
+// Decode converts the path of an action, which is an RFC 2396 reference, to the name of
+// an object below the table's folder. It decodes percent-encoding once. The error is
+// [ErrUnsafePath].
 //
-// A scheme, an absolute path and a ".." segment are refused in both forms, the
-// encoded and the decoded one.
+// It refuses a scheme, an absolute path and a ".." segment both before and after
+// decoding.
 func Decode(path string) (string, error) {
 	if plain(path) {
 		return path, nil
@@ -30,9 +30,8 @@ func Decode(path string) (string, error) {
 	return name, nil
 }
 
-// Absolute splits an absolute path or URI of the log into scheme, host and decoded path.
-// It returns false for everything else, which [Decode] judges. It does not know where
-// the path leads.
+// Absolute splits an absolute path or URI of the log into scheme, host and decoded
+// path. It returns false for a relative path. It does not check where the path leads.
 func Absolute(path string) (scheme, host, decoded string, ok bool) {
 	rest := path
 	if hasScheme(path) {
@@ -55,9 +54,8 @@ func Absolute(path string) (scheme, host, decoded string, ok bool) {
 	return strings.ToLower(scheme), host, decoded, true
 }
 
-// plain recognises the paths that nearly every file has, which stand for
-// themselves: segments of unreserved characters, none of which begins with a
-// dot.
+// plain reports whether the path needs no decoding or checks, as nearly all paths do:
+// all its segments consist of unreserved characters, and none starts with a dot.
 func plain(path string) bool {
 	start := true
 	for i := range len(path) {
@@ -73,7 +71,7 @@ func plain(path string) bool {
 	return !start
 }
 
-// confined checks one form of a path.
+// confined returns an error if the encoded or decoded path can lead out of the folder.
 func confined(path string) error {
 	switch {
 	case path == "":
@@ -86,16 +84,16 @@ func confined(path string) error {
 		return unsafe(path, "NUL")
 	case hasScheme(path):
 		return Outside(path)
-	case climbs(path):
+	case hasDotSegment(path):
 		return unsafe(path, "parent or empty segment")
 	}
 	return nil
 }
 
-// climbs reports a segment that is "..", "." or empty. The last two are
-// harmless alone, but two names for one file defeat reconciliation. A
-// backslash separates where some readers run.
-func climbs(path string) bool {
+// hasDotSegment reports whether the path has a segment that is "..", "." or empty. The
+// last two would give one file several names, which breaks action reconciliation. A
+// backslash also separates segments, because it does for some readers.
+func hasDotSegment(path string) bool {
 	for s := range strings.SplitSeq(path, "/") {
 		if s == "" || s == "." {
 			return true
@@ -109,8 +107,8 @@ func climbs(path string) bool {
 	return false
 }
 
-// hasScheme looks for `scheme:` before the first slash (RFC 2396, section
-// 3.1). A name such as "a:b" is refused with it: readers disagree on it.
+// hasScheme reports whether `scheme:` occurs before the first slash (RFC 2396, section
+// 3.1). This includes file names such as "a:b", which readers interpret differently.
 func hasScheme(path string) bool {
 	for i := range len(path) {
 		c := path[i]
@@ -126,8 +124,8 @@ func hasScheme(path string) bool {
 	return false
 }
 
-// Encode is the inverse of [Decode]: it turns the name of a data file into the
-// reference that the log holds.
+// Encode is the inverse of [Decode]: it converts the name of a data file to a path of
+// the log.
 func Encode(name string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -145,8 +143,8 @@ func Encode(name string) string {
 	return b.String()
 }
 
-// literal holds the unreserved characters of RFC 3986 plus the slash and the
-// equals sign of `column=value` folders.
+// literal reports whether a byte needs no encoding: the unreserved characters of RFC
+// 3986, the slash, and the equals sign of `column=value` folders.
 func literal(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
@@ -155,8 +153,8 @@ func literal(c byte) bool {
 	return c == '-' || c == '.' || c == '_' || c == '~' || c == '/' || c == '='
 }
 
-// Sidecar is the object name of a sidecar. Only a plain file name in the
-// folder of sidecars is accepted; the error is [ErrUnsafePath].
+// Sidecar returns the object name of a sidecar. It accepts only a file name in the
+// folder of sidecars; the error is [ErrUnsafePath].
 func Sidecar(path string) (string, error) {
 	name, err := Decode(path)
 	if err != nil {
@@ -168,7 +166,7 @@ func Sidecar(path string) (string, error) {
 	return SidecarDir + name, nil
 }
 
-// Outside is the error for an absolute path that does not lead into the table's folder.
+// Outside returns the error for an absolute path outside the table's folder.
 func Outside(path string) error { return fmt.Errorf("%.200q: %w", path, ErrElsewhere) }
 
 func unsafe(path, why string) error {

@@ -10,17 +10,17 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// row is a node of the schema: a leaf, or a group of members by name.
-type row struct {
+// record is a node of the schema: a leaf, or a group with named members.
+type record struct {
 	name string
-	// def is the level from which on the node is there.
+	// def is the definition level from which on the node is not null.
 	def    int16
 	leaf   *leaf
-	fields map[string]*row
-	order  []*row
+	fields map[string]*record
+	order  []*record
 }
 
-// tree is the part of a row group that holds actions which we know.
+// tree is the part of a row group that holds known actions.
 type tree struct {
 	actions []member
 	leaves  []*leaf
@@ -29,7 +29,8 @@ type tree struct {
 // member is the column of one kind of action.
 type member struct {
 	def int16
-	// probe is a leaf below, which knows in which rows the action is there.
+	// probe is a leaf of the column; its definition levels show which rows have the
+	// action.
 	probe  *leaf
 	decode decoder
 }
@@ -50,7 +51,7 @@ func openTree(s *schema.Schema, rg *file.RowGroupReader) (*tree, error) {
 			continue
 		}
 		if r.leaf != nil || seen[r.name] || node.RepetitionType() == parquet.Repetitions.Repeated {
-			return nil, fmt.Errorf("column %s is no struct, or there twice: %w", r.name, ErrCorrupt)
+			return nil, fmt.Errorf("column %s is repeated or not a struct: %w", r.name, ErrCorrupt)
 		}
 		seen[r.name] = true
 		if probe := r.probe(); probe != nil {
@@ -60,13 +61,13 @@ func openTree(s *schema.Schema, rg *file.RowGroupReader) (*tree, error) {
 	return t, nil
 }
 
-// build opens a node and what lies below it; with open false it only counts
-// the columns that it passes.
-func (t *tree) build(s *schema.Schema, rg *file.RowGroupReader, node schema.Node, def int16, column *int, open bool) (*row, error) {
+// build opens a node and its descendants. If open is false, it only counts their leaf
+// columns.
+func (t *tree) build(s *schema.Schema, rg *file.RowGroupReader, node schema.Node, def int16, column *int, open bool) (*record, error) {
 	if node.RepetitionType() != parquet.Repetitions.Required {
 		def++
 	}
-	r := &row{name: node.Name(), def: def}
+	r := &record{name: node.Name(), def: def}
 	group, ok := node.(*schema.GroupNode)
 	if !ok {
 		i := *column
@@ -82,10 +83,10 @@ func (t *tree) build(s *schema.Schema, rg *file.RowGroupReader, node schema.Node
 		t.leaves = append(t.leaves, l)
 		return r, nil
 	}
-	r.fields = make(map[string]*row, group.NumFields())
+	r.fields = make(map[string]*record, group.NumFields())
 	for i := range group.NumFields() {
 		child := group.Field(i)
-		// The typed form of the partition values repeats the text.
+		// The typed partition values duplicate add.partitionValues.
 		below := open && (node.Name() != "add" || child.Name() != "partitionValues_parsed")
 		c, err := t.build(s, rg, child, def, column, below)
 		if err != nil {
@@ -95,7 +96,7 @@ func (t *tree) build(s *schema.Schema, rg *file.RowGroupReader, node schema.Node
 			continue
 		}
 		if r.fields[c.name] != nil {
-			return nil, fmt.Errorf("column %s.%s twice: %w", r.name, c.name, ErrCorrupt)
+			return nil, fmt.Errorf("duplicate column %s.%s: %w", r.name, c.name, ErrCorrupt)
 		}
 		r.fields[c.name] = c
 		r.order = append(r.order, c)
@@ -103,8 +104,8 @@ func (t *tree) build(s *schema.Schema, rg *file.RowGroupReader, node schema.Node
 	return r, nil
 }
 
-// probe is the first leaf below the node; nil when there is none.
-func (r *row) probe() *leaf {
+// probe returns the first leaf in the node, or nil if there is none.
+func (r *record) probe() *leaf {
 	if r.leaf != nil {
 		return r.leaf
 	}
@@ -116,7 +117,7 @@ func (r *row) probe() *leaf {
 	return nil
 }
 
-// action decodes a row of the batch; nil when it holds none that we know.
+// action decodes a row of the batch. It returns nil if the row has no known action.
 func (t *tree) action(i int, w *worker) (action.Action, error) {
 	var found action.Action
 	for _, m := range t.actions {
