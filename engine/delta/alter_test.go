@@ -171,7 +171,7 @@ func TestRenameTurnsMappingOn(t *testing.T) {
 	require.Equal(t, "x", field(t, s.Schema(), "st", "X").PhysicalName())
 	require.Equal(t, "y", field(t, s.Schema(), "list", "element", "why").PhysicalName())
 
-	// A column that is new gets a name in files that no column ever had.
+	// A new column gets a physical name that no column ever had.
 	s = mustAlter(t, s, func(a *delta.Alteration) error {
 		return a.AddColumn(nil, delta.Field{Name: "id", Type: someMembers, Nullable: true})
 	})
@@ -302,7 +302,7 @@ func TestConstraints(t *testing.T) {
 	require.ErrorIs(t, s.Alter().AddConstraint("", "true"), delta.ErrInvalidProperty)
 	require.ErrorIs(t, s.Alter().AddConstraint("c", " "), delta.ErrInvalidProperty)
 
-	// New rows are held to it, everything else is free.
+	// New rows must satisfy the constraint; other changes need not.
 	add := s.Begin(delta.Operation{Name: "WRITE"})
 	require.NoError(t, add.Add(mustWrite(t, s.Bucket(), 1)))
 	_, err := add.Commit(t.Context())
@@ -329,8 +329,8 @@ func TestConstraints(t *testing.T) {
 	mustAppend(t, s, -1)
 }
 
-// A constraint that comes up while rows are written stops them, and rows that
-// come up while it is made stop it.
+// TestConstraintAgainstAppend checks that a constraint conflicts with a concurrent
+// append, whichever commits first.
 func TestConstraintAgainstAppend(t *testing.T) {
 	for _, constraintFirst := range []bool{true, false} {
 		s := mustCreate(t, mem.New(), delta.CreateOptions{})
@@ -485,7 +485,8 @@ var aAndB = delta.Struct{Fields: []delta.Field{
 	{Name: "c", Type: delta.Long, Nullable: true},
 }}
 
-// What we change, others read, keep to, and add to.
+// TestDeltaRsFollowsAlterations checks that delta-rs reads altered tables, enforces
+// their constraints and appends to them.
 func TestDeltaRsFollowsAlterations(t *testing.T) {
 	t.Parallel()
 	oracletest.Python(t)

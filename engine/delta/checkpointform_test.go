@@ -33,7 +33,8 @@ func everyType(t *testing.T) delta.Struct {
 	})}
 }
 
-// writeEveryType makes a file of each value of statsColumns, as s names columns.
+// writeEveryType writes a file for each value of statsColumns, with the column names of
+// s.
 func writeEveryType(t *testing.T, s *delta.Snapshot, dir string) []copiedFile {
 	t.Helper()
 	ids, rows := "", []string{"", ""}
@@ -66,8 +67,8 @@ for i, row in enumerate(json.loads(%q)):
 say(out)`, ids, string(list)))
 }
 
-// addEveryType commits the files, one in each of two partitions, and leaves nothing
-// of the log below the checkpoint that follows.
+// addEveryType commits the files, one in each of two partitions, and deletes all
+// commits below the checkpoint.
 func addEveryType(t *testing.T, s *delta.Snapshot, files []copiedFile) *delta.Snapshot {
 	t.Helper()
 	txn := s.Begin(delta.Operation{Name: "WRITE"})
@@ -99,7 +100,7 @@ func onlyCheckpoint(t *testing.T, s *delta.Snapshot) *delta.Snapshot {
 	return s
 }
 
-// statsOf are the statistics of every file, without members that say nothing.
+// statsOf returns the statistics of every file, without empty members.
 func statsOf(t *testing.T, s *delta.Snapshot) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
@@ -117,9 +118,10 @@ const (
 	asStruct = "delta.checkpoint.writeStatsAsStruct"
 )
 
-// What a checkpoint says in the form that the table asks for is what the commits
-// said, and each value is found by equality by those who know nothing else.
-func TestCheckpointsInTheFormThatTablesAskFor(t *testing.T) {
+// TestCheckpointForms checks that a checkpoint in the form that the table's properties
+// select has the same statistics as the commits, and that other readers find each value
+// by equality with the checkpoint alone.
+func TestCheckpointForms(t *testing.T) {
 	t.Parallel()
 	oracletest.Python(t)
 	type form struct{ Text, Struct, Partitions bool }
@@ -191,8 +193,9 @@ say([look(d) for d in dirs])`, string(asked)))
 	}
 }
 
-// What a typed form cannot hold is kept as text, in whatever form the table wants.
-func TestNoStatisticsAreLostToTheirForm(t *testing.T) {
+// TestStatisticsWithoutTypedFormArePreserved checks that statistics without a typed
+// form are written as JSON, whatever form the table selects.
+func TestStatisticsWithoutTypedFormArePreserved(t *testing.T) {
 	for name, odd := range map[string]delta.AddFile{
 		"unknown statistics":     {Stats: `{"numRecords":3,"sketches":{"id":"x"}}`},
 		"a column without index": {Stats: `{"numRecords":3,"minValues":{"late":1}}`},

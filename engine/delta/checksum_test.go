@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// TestChecksumMatchesTheLog writes after another writer whose metadata has empty
-// and unknown members: readers compare the checksum file with the log.
+// TestChecksumMatchesTheLog commits after another writer whose metadata has empty and
+// unknown members: readers compare the checksum file with the log.
 func TestChecksumMatchesTheLog(t *testing.T) {
 	metadata := strings.Replace(metaLine("a", schemaText, "", ""), `"id":"a"`,
 		`"id":"a","name":"","description":"","createdTime":0,"later":{"x":[1]}`, 1)

@@ -22,8 +22,8 @@ import (
 
 const aDay = 24 * time.Hour
 
-// agedTable has twelve versions, one a day, checkpoints at 4 and 8, and today is
-// the day of the last one. The clock's hand can be moved.
+// agedTable has twelve versions, one per day, and checkpoints at 4 and 8. The current
+// day is that of the last version. Tests can set the clock.
 type agedTable struct {
 	bucket *file.Bucket
 	dir    string
@@ -51,7 +51,7 @@ func newAgedTable(t *testing.T, properties map[string]string) *agedTable {
 	return a
 }
 
-// append adds a version a day later.
+// append adds a version one day later.
 func (a *agedTable) append(t *testing.T, n int64) {
 	t.Helper()
 	a.now = a.now.Add(aDay)
@@ -59,7 +59,7 @@ func (a *agedTable) append(t *testing.T, n int64) {
 	a.age(t, a.snap.Version())
 }
 
-// age gives the files of a version the time at which they were made.
+// age sets the modification time of a version's files.
 func (a *agedTable) age(t *testing.T, version int64) {
 	t.Helper()
 	made, err := filepath.Glob(filepath.Join(a.dir, fmt.Sprintf("_delta_log/%020d*", version)))
@@ -81,7 +81,7 @@ func (a *agedTable) log(t *testing.T) []string {
 	return names
 }
 
-// versions are those that can be read.
+// versions returns the readable versions.
 func (a *agedTable) versions(t *testing.T) []int64 {
 	t.Helper()
 	var readable []int64
@@ -104,8 +104,8 @@ func TestCleanLogKeepsTheRetention(t *testing.T) {
 	before := a.log(t)
 	n, err := a.snap.CleanLog(t.Context())
 	require.NoError(t, err)
-	// Midnight five days ago lies before version 6, so version 5 was current,
-	// and it rests on the checkpoint of version 4.
+	// Midnight five days ago is before version 6, so version 5 was the latest then, and
+	// it needs the checkpoint of version 4.
 	require.Equal(t, 8, n, "commit and checksum of versions 0 to 3")
 	require.Equal(t, before[8:], a.log(t))
 	require.Equal(t, []int64{4, 5, 6, 7, 8, 9, 10, 11}, a.versions(t))
@@ -134,7 +134,7 @@ t = DeltaTable(path); say({"Version": t.version(), "Rows": rows(t)})`)
 
 func TestCommitsCleanTheLog(t *testing.T) {
 	a := newAgedTable(t, map[string]string{"delta.logRetentionDuration": "interval 2 days"})
-	// Version 8 wrote a checkpoint when midnight two days before lay between
+	// When version 8 wrote its checkpoint, midnight two days before was between
 	// versions 5 and 6.
 	require.Equal(t, []int64{4, 5, 6, 7, 8, 9, 10, 11}, a.versions(t))
 }
@@ -143,7 +143,7 @@ func TestCleanLogDoesNothing(t *testing.T) {
 	for name, properties := range map[string]map[string]string{
 		"by default for 30 days":            nil,
 		"switched off":                      {"delta.logRetentionDuration": "interval 0 days", "delta.enableExpiredLogCleanup": "false"},
-		"with a retention nobody can parse": {"delta.logRetentionDuration": "interval 1 days"},
+		"with an invalid retention": {"delta.logRetentionDuration": "interval 1 days"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAgedTable(t, map[string]string{"delta.enableExpiredLogCleanup": "false"})
@@ -212,7 +212,8 @@ func TestCleanLogNeedsACheckpointThatReads(t *testing.T) {
 	})
 }
 
-// In-commit timestamps say when a version was made, whatever the store says.
+// TestCleanLogByInCommitTimestamps checks that in-commit timestamps take precedence
+// over modification times.
 func TestCleanLogByInCommitTimestamps(t *testing.T) {
 	a := newAgedTable(t, map[string]string{
 		"delta.logRetentionDuration": "interval 5 days", "delta.enableInCommitTimestamps": "true",
@@ -237,7 +238,8 @@ func TestCleanLogByInCommitTimestamps(t *testing.T) {
 	require.Equal(t, []int64{4, 5, 6, 7, 8, 9, 10, 11}, a.versions(t))
 }
 
-// What is cut in the middle leaves the versions of the retention.
+// TestCleanLogCutAtEveryStep checks that an interrupted cleanup preserves the versions
+// within the retention.
 func TestCleanLogCutAtEveryStep(t *testing.T) {
 	properties := func() map[string]string {
 		return map[string]string{"delta.logRetentionDuration": "interval 5 days", "delta.enableExpiredLogCleanup": "false"}
@@ -319,7 +321,7 @@ func TestCleanLogOfSidecars(t *testing.T) {
 	require.Equal(t, []string{"used.parquet", "young.parquet"}, left)
 }
 
-// cleaned is a log that somebody cleans between the listing and the reading.
+// cleaned is a bucket whose log another process cleans up between listing and reading.
 type cleaned struct {
 	objstore.Bucket
 	mu    sync.Mutex
@@ -331,7 +333,8 @@ func (c *cleaned) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	return c.Bucket.Get(ctx, name)
 }
 
-// once cleans before the first file of the log is read. Other readers wait.
+// once runs the cleanup before the first file of the log is read. Concurrent readers
+// wait for it.
 func (c *cleaned) once(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -170,10 +170,10 @@ func (l *datedLog) check(t *rapid.T) {
 	require.Equal(t, history[0].Timestamp, at)
 }
 
-// TestATimeOfTheHistoryFindsItsVersion draws logs with any order of modification times,
+// TestHistoryTimesSelectTheirVersions draws logs with any order of modification times,
 // with in-commit timestamps from the start, from a later version on or no longer, and
 // with a deleted beginning.
-func TestATimeOfTheHistoryFindsItsVersion(t *testing.T) {
+func TestHistoryTimesSelectTheirVersions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newDatedLog(t)
 		l.check(t)

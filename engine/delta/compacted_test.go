@@ -16,9 +16,9 @@ func compactedName(from, to int64) string {
 	return fmt.Sprintf("%s%020d.%020d.compacted.json", logpath.Dir, from, to)
 }
 
-// What a file says that commits were compacted into changes nothing, whatever is
-// wrong with it.
-func TestCompactedFilesAreNoPartOfTheTable(t *testing.T) {
+// TestCompactedFilesDoNotAffectTheTable checks that the contents of log compaction
+// files, valid or not, do not change a snapshot.
+func TestCompactedFilesDoNotAffectTheTable(t *testing.T) {
 	for name, body := range map[string]string{
 		"empty": "", "cut": `{"add":{"pa`, "no actions": "[]", "other files": firstCommit(addLine("c")), "binary": "\x00\xff\n\x00",
 	} {
@@ -32,8 +32,9 @@ func TestCompactedFilesAreNoPartOfTheTable(t *testing.T) {
 	}
 }
 
-// An unsafe path is one also in a file of which the rest cannot be read.
-func TestCompactedFilesHideNoPaths(t *testing.T) {
+// TestUnsafePathsInCompactedFilesAreRefused checks that an unsafe path is detected even
+// if other parts of the file are damaged.
+func TestUnsafePathsInCompactedFilesAreRefused(t *testing.T) {
 	for _, body := range []string{addLine("../x"), addLine("../x") + "\n{", "{\n" + addLine("../x")} {
 		b := mem.New()
 		mustLog(t, b, firstCommit(), addLine("a"), addLine("b"))
@@ -43,16 +44,17 @@ func TestCompactedFilesHideNoPaths(t *testing.T) {
 	}
 }
 
-// delta-rs leaves expired removals out of what it compacts: whoever takes the file
-// for its commits has deleted rows back.
-func TestWhatDeltaRsCompactsBringsNothingBack(t *testing.T) {
+// TestDeltaRsCompactionRestoresNoRows: delta-rs omits expired removals from log
+// compaction files, so reading such a file instead of the commits would restore deleted
+// rows.
+func TestDeltaRsCompactionRestoresNoRows(t *testing.T) {
 	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustCreate(t, b, delta.CreateOptions{Properties: map[string]string{"delta.checkpointInterval": "1000"}})
 	for i := range int64(9) {
 		s = mustAppend(t, s, i, i+100)
 	}
-	// The clock of these commits is years behind: the removal is expired.
+	// The timestamps of these commits are years old, so the removal is expired.
 	remove := s.Begin(delta.Operation{Name: "DELETE"})
 	for f := range s.Files() {
 		require.NoError(t, remove.Remove(false, f))

@@ -144,7 +144,7 @@ func TestConflicts(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrConcurrentAppend)
 }
 
-// racer lets somebody else win a number of races.
+// racer lets another writer win a number of races.
 type racer struct {
 	objstore.Bucket
 	lose func(version int64)

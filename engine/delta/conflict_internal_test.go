@@ -11,7 +11,7 @@ import (
 
 func value(s string) *string { return &s }
 
-// The rows carry the names that the field gives these cases.
+// TestConflictRules names its cases as they are commonly called for Delta.
 func TestConflictRules(t *testing.T) {
 	set := func(names ...string) map[string]struct{} {
 		m := make(map[string]struct{})

@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// A table of many files behind a checkpoint, with a few commits on top.
+// benchTable returns a table of many files in a checkpoint and a few later commits.
 func benchTable(b *testing.B, files int) *delta.Snapshot {
 	bucket, err := file.New(b.TempDir())
 	require.NoError(b, err)

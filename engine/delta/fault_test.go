@@ -15,8 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// scenario creates a table and appends to it, through checkpoints, and reports
-// which appends were acknowledged, which were refused, and which are unknown.
+// scenario creates a table and appends to it, with checkpoints. It returns which
+// appends were acknowledged, which were refused, and which have an unknown outcome.
 func scenario(t *testing.T, b objstore.Bucket) (acked, refused []string, unknown map[string]*delta.UnknownError) {
 	opts := testOptions(t)
 	opts.Warn = func(context.Context, delta.Warning) {}
@@ -52,8 +52,9 @@ func scenario(t *testing.T, b objstore.Bucket) (acked, refused []string, unknown
 	return acked, refused, unknown
 }
 
-// Whatever request is cut, and however: what was acknowledged is there once,
-// what was refused is not, what is unknown can be told by its id.
+// TestEveryCut interrupts every request in every way. Acknowledged appends must be in
+// the table once and refused ones must not; the outcome of the others must be found by
+// their ids.
 func TestEveryCut(t *testing.T) {
 	t.Parallel()
 	calm := objstore.NewFaults(mem.New())
@@ -96,8 +97,8 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// flaky publishes as a client does whose first reply is lost: it repeats the
-// request and meets its own object.
+// flaky publishes like a client whose first response is lost: it repeats the request
+// and finds its own object.
 type flaky struct{ objstore.Bucket }
 
 func (f flaky) PutIfAbsent(ctx context.Context, name string, body []byte) error {
@@ -117,7 +118,7 @@ func TestOwnCommitIsNoConflict(t *testing.T) {
 	require.Equal(t, 3, s.NumFiles())
 }
 
-// late publishes after the reply was lost, when somebody looks away.
+// late publishes some time after the response was lost.
 type late struct {
 	objstore.Bucket
 	cancel context.CancelFunc

@@ -159,9 +159,9 @@ func TestFeatureGate(t *testing.T) {
 	}
 }
 
-// Whatever the protocol has a name for is honoured or refused by that name before
-// anything is written.
-func TestFeaturesOfTheProtocolThatWeDoNotHave(t *testing.T) {
+// TestUnsupportedFeatures checks that every feature of the protocol is either supported
+// or refused by its name before anything is written.
+func TestUnsupportedFeatures(t *testing.T) {
 	for _, feature := range []string{
 		"icebergCompatV1", "icebergCompatV2", "icebergCompatV3", "checkpointProtection", "materializePartitionColumns",
 		"collations-preview", "coordinatedCommits-preview", "redirectReaderWriter-preview", "redirectWriterOnly-preview",

@@ -11,8 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// The estimate is what a bound on memory rests on.
-func TestMemoryBytesIsNearTheTruth(t *testing.T) {
+// TestMemoryBytesEstimate compares the estimate, which bounds caches, with the heap.
+func TestMemoryBytesEstimate(t *testing.T) {
 	const files = 8_000
 	b := mem.New()
 	var adds []string

@@ -13,9 +13,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// FuzzLoad reads logs of anything: commits are cut at lines of "---", the last
-// part is the hint at the checkpoint. A log that reads, reads the same from a
-// checkpoint, and names nothing outside the table.
+// FuzzLoad reads logs with arbitrary contents: lines of "---" separate the commits, and
+// the last part is `_last_checkpoint`. A readable log must read the same from a
+// checkpoint and must not name files outside the table.
 func FuzzLoad(f *testing.F) {
 	const cut = "\n---\n"
 	f.Add(firstCommit() + cut + addLine("a") + cut + addLine("b%20c") + cut + `{"version":1}`)

@@ -18,7 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// runPython runs a script over the table at dir and decodes what it prints.
+// runPython runs a script on the table at dir and decodes its output.
 func runPython[T any](t *testing.T, dir, script string) T {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), oracletest.Python(t), "-c", prelude+script, dir)
@@ -178,7 +178,7 @@ say({"Version": t.version(), "Files": files(t), "Parts": parts, "Rows": t.to_pya
 	}
 }
 
-// statsRow is one column with values whose statistics are easy to get wrong.
+// statsRow is one column with values whose statistics are error-prone.
 var statsColumns = []struct {
 	name, duckdb string
 	values       []string
@@ -247,7 +247,7 @@ say(out)`, rows[0], rows[1]))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, s.Version())
 
-	// Each value is found by equality although readers skip files by bounds.
+	// Each value must be found by equality although readers prune files by bounds.
 	filters := []string{}
 	for _, c := range statsColumns {
 		for _, v := range c.values {

@@ -21,8 +21,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// lateOptions make every commit do all that a commit can: the clock is so late
-// that the log is cleaned up to the checkpoint, which every version gets.
+// lateOptions make every commit perform all possible steps: every version gets a
+// checkpoint, and the clock is so late that the log is cleaned up to it.
 func lateOptions(t *testing.T) delta.Options {
 	opts := testOptions(t)
 	opts.Clock = func() time.Time { return time.Now().Add(100 * aDay) }
@@ -30,7 +30,7 @@ func lateOptions(t *testing.T) delta.Options {
 	return opts
 }
 
-// everyTime gives the table of twoFiles a checkpoint in every version.
+// everyTime sets the checkpoint interval of twoFiles to every version.
 func everyTime(commits []string) []string {
 	return []string{
 		strings.Replace(commits[0], `"configuration":{`, `"configuration":{"delta.checkpointInterval":"1",`, 1),
@@ -38,7 +38,7 @@ func everyTime(commits []string) []string {
 	}
 }
 
-// cutsAt are the ways in which request n can end.
+// cutsAt returns the ways in which request n can fail.
 func cutsAt(n int) map[string]objstore.Cut {
 	return map[string]objstore.Cut{
 		"refused":              {Nth: n},
@@ -51,8 +51,9 @@ func cutsAt(n int) map[string]objstore.Cut {
 	}
 }
 
-// judgeCut demands of a table that a commit was cut on: it reads as before the
-// commit or as after it, as the commit said, by commits and by checkpoint.
+// judgeCut checks a table after a commit that was interrupted. It must read, from
+// commits and from the checkpoint, as before or after the commit, in accordance with
+// the commit's error.
 func judgeCut(t *testing.T, name string, b objstore.Bucket, lost error, before, after []string) {
 	t.Helper()
 	opts := lateOptions(t)
@@ -91,8 +92,8 @@ func emptyPartition(s *delta.Snapshot) map[string]*string {
 	return values
 }
 
-// judgeDerived compares checkpoint and checksum of a version, where they are,
-// with what its commits say.
+// judgeDerived compares the checkpoint and checksum of a version, if they exist, with
+// its commits.
 func judgeDerived(t *testing.T, name string, b objstore.Bucket, s *delta.Snapshot) {
 	t.Helper()
 	if r, err := b.Get(t.Context(), logpath.ChecksumName(s.Version())); err == nil {
@@ -114,9 +115,9 @@ func judgeDerived(t *testing.T, name string, b objstore.Bucket, s *delta.Snapsho
 	require.Equal(t, viewOf(byCommits), viewOf(s), name)
 }
 
-// Whatever request of whatever commit is cut, and however: all of the change is
-// there, or nothing of it, the commit knew which or said that it did not, and
-// the table can be read and written.
+// TestEveryCutOfEveryCommit interrupts every request of every kind of commit in every
+// way. The commit must be atomic, its error must state the outcome or that it is
+// unknown, and the table must remain readable and writable.
 func TestEveryCutOfEveryCommit(t *testing.T) {
 	for _, m := range []struct {
 		partitioned bool
@@ -144,10 +145,10 @@ func TestEveryCutOfEveryCommit(t *testing.T) {
 	}
 }
 
-// relay is the way to a store that turns bad.
+// relay is a bucket whose store can be replaced by a failing one.
 type relay struct{ objstore.Bucket }
 
-// cutEverywhere runs the pair once for each request and way to cut it.
+// cutEverywhere runs the pair once for each request and each way to interrupt it.
 func (p pair) cutEverywhere(t *testing.T) {
 	before := p.winner.apply([]string{"A", "B"}, "w")
 	after := p.loser.apply(before, "l")
@@ -178,8 +179,9 @@ func (p pair) cutEverywhere(t *testing.T) {
 	}
 }
 
-// delta-rs reads every table that a cut leaves behind as we do.
-func TestDeltaRsReadsWhatCutsLeave(t *testing.T) {
+// TestDeltaRsReadsTablesAfterCuts checks that delta-rs and this package agree on tables
+// after interrupted commits.
+func TestDeltaRsReadsTablesAfterCuts(t *testing.T) {
 	oracletest.Python(t)
 	root := t.TempDir()
 	commits := everyTime(twoFiles(t, false, "Serializable"))
@@ -216,7 +218,7 @@ say({d: files(DeltaTable(os.path.join(path, d))) for d in os.listdir(path)})`)
 	require.Equal(t, want, got)
 }
 
-// copyOut makes files of the objects of a bucket.
+// copyOut writes the objects of a bucket to files.
 func copyOut(t *testing.T, b objstore.Bucket, dir string) {
 	t.Helper()
 	for o, err := range b.List(t.Context(), "", objstore.ListOptions{}) {

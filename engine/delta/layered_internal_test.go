@@ -11,13 +11,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A layered map does what a plain map does, and forks do not see each other.
+// TestLayeredIsAMap checks that a layered map behaves like a plain map and that forks
+// are independent.
 func TestLayeredIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l layered[int]
 		l = l.fork()
 		model := map[string]int{}
-		// Many even draws: enough distinct keys that a base is built.
+		// Uniformly distributed keys, so that there are enough distinct ones to build a
+		// base.
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
 			before, frozen := maps.Clone(model), l

@@ -13,8 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// lineitemSchema has as many columns, and statistics as long, as tables that
-// people keep.
+// lineitemSchema has as many columns, and statistics as long, as common tables.
 const lineitemSchema = `{\"type\":\"struct\",\"fields\":[` +
 	`{\"name\":\"l_orderkey\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}},` +
 	`{\"name\":\"l_partkey\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}},` +
@@ -22,7 +21,7 @@ const lineitemSchema = `{\"type\":\"struct\",\"fields\":[` +
 	`{\"name\":\"l_shipdate\",\"type\":\"date\",\"nullable\":true,\"metadata\":{}},` +
 	`{\"name\":\"l_comment\",\"type\":\"string\",\"nullable\":true,\"metadata\":{}}]}`
 
-// wideAdd is the action that makes file i live.
+// wideAdd returns the add action of file i.
 func wideAdd(i int) string {
 	return fmt.Sprintf(`{"add":{"path":"part-%05d-3a0d65cd-4056-49b8-937b-%012x-c000.snappy.parquet","partitionValues":{},`+
 		`"size":%d,"modificationTime":1700000000000,"dataChange":true,"stats":"{\"numRecords\":1000,`+
@@ -33,7 +32,7 @@ func wideAdd(i int) string {
 		i%100_000, i*2654435761, 1_000_000+i, i*1000, i%7919, i, i*1000+999, 200_000-i%7919, i)
 }
 
-// wideCommit is version v of a table; version 0 makes it.
+// wideCommit returns version v of a table.
 func wideCommit(v int, adds ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"commitInfo":{"timestamp":1700000000000,"operation":"WRITE","operationParameters":{"mode":"Append"},`+
@@ -49,8 +48,8 @@ func wideCommit(v int, adds ...string) string {
 	return b.String()
 }
 
-// benchDir is where a benchmark's table lies: a place that outlives the run
-// when the environment names one, so that others can read the same table.
+// benchDir returns the directory of a benchmark's table. If an environment variable
+// sets it, it remains after the run, so that other engines can read the same table.
 func benchDir(b *testing.B, name string) string {
 	if root := os.Getenv("LAKEWARDEN_BENCH_TABLES"); root != "" {
 		dir := root + "/" + name

@@ -29,8 +29,8 @@ var twoColumns = delta.Struct{Fields: []delta.Field{
 	{Name: "s", Type: delta.String, Nullable: true},
 }}
 
-// testOptions counts ids and ticks a clock, so that two runs write equal bytes.
-// The clock is behind that of the stores: no file of the log is ever old.
+// testOptions count ids and advance a clock, so that two runs write the same bytes. The
+// clock is behind that of the stores, so no file of the log ever expires.
 func testOptions(tb testing.TB) delta.Options {
 	var ids, ticks atomic.Int64
 	start := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -59,7 +59,7 @@ func mustCreate(tb testing.TB, b objstore.Bucket, c delta.CreateOptions) *delta.
 
 var fileNumber atomic.Int64
 
-// mustWrite puts a Parquet file with rows of (id, s) and describes it.
+// mustWrite writes a Parquet file with rows of (id, s) and returns its description.
 func mustWrite(tb testing.TB, b objstore.Bucket, rows ...int64) delta.AddFile {
 	tb.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
@@ -103,7 +103,7 @@ func mustPut(tb testing.TB, b objstore.Bucket, name, content string) {
 	require.NoError(tb, b.Put(tb.Context(), name, strings.NewReader(content), int64(len(content))))
 }
 
-// mustLog puts commits from version 0 on.
+// mustLog writes commits from version 0 on.
 func mustLog(tb testing.TB, b objstore.Bucket, commits ...string) {
 	tb.Helper()
 	for v, body := range commits {
@@ -111,7 +111,7 @@ func mustLog(tb testing.TB, b objstore.Bucket, commits ...string) {
 	}
 }
 
-// view is what two snapshots of one version must agree on.
+// view holds what two snapshots of one version must have in common.
 type view struct {
 	Version      int64
 	ID           string

@@ -57,8 +57,8 @@ func TestCreateMapped(t *testing.T) {
 	require.Equal(t, []delta.FileColumn{{Name: "id", FileName: "id"}, {Name: "s", FileName: "s"}}, plain.FileColumns())
 }
 
-// Names of a mapping that is off mean nothing.
-func TestMappingThatIsOff(t *testing.T) {
+// TestDisabledMapping checks that the physical names of a disabled mapping are ignored.
+func TestDisabledMapping(t *testing.T) {
 	schema := delta.Struct{Fields: []delta.Field{
 		{Name: "a", Type: delta.Long, Nullable: true, Metadata: map[string]json.RawMessage{
 			"delta.columnMapping.physicalName": json.RawMessage(`"old"`), "delta.columnMapping.id": json.RawMessage("7"),
@@ -93,7 +93,7 @@ func TestPartitionsOfMappedTables(t *testing.T) {
 	require.Equal(t, map[string]*string{physical: &x}, f.Add.PartitionValues)
 	require.Equal(t, map[string]*string{"part": &x}, s.PartitionValues(f))
 
-	// What a reader of partitions is asked about has the names of the schema.
+	// The partition predicate gets logical names.
 	for value, want := range map[string]error{"x": delta.ErrConcurrentAppend, "y": nil} {
 		reader, writer := s.Begin(delta.Operation{Name: "MERGE"}), s.Begin(delta.Operation{Name: "WRITE"})
 		reader.ReadPartitions(func(values map[string]*string) bool { return *values["part"] == value })
@@ -115,7 +115,7 @@ func TestPartitionsOfMappedTables(t *testing.T) {
 	}
 }
 
-// mappedColumns has names that Parquet writers would refuse.
+// mappedColumns has names that Parquet writers refuse.
 var mappedColumns = delta.Struct{Fields: []delta.Field{
 	{Name: "id", Type: delta.Long, Nullable: true},
 	{Name: "the text", Type: delta.String, Nullable: true},
@@ -132,7 +132,7 @@ type copiedFile struct {
 	}
 }
 
-// writeMapped appends two rows as a writer does that follows FileColumns.
+// writeMapped appends two rows as a writer does that uses FileColumns.
 func writeMapped(t *testing.T, s *delta.Snapshot, dir string, first int64, part string) *delta.Snapshot {
 	t.Helper()
 	c := map[string]delta.FileColumn{}
@@ -214,7 +214,8 @@ say([{"ID": x["id"], "Text": x["the text"], "Member": x["st"]["the member"], "Pa
 	}
 }
 
-// A table that was there before mapping keeps its files; others append to it.
+// TestDeltaRsReadsRenamedColumns enables mapping in a table with files, which remain
+// readable; delta-rs reads and appends.
 func TestDeltaRsReadsRenamedColumns(t *testing.T) {
 	t.Parallel()
 	oracletest.Python(t)
@@ -253,11 +254,11 @@ except Exception as e:
 			return
 		}
 	}
-	t.Fatal("their file uses other names than ours")
+	t.Fatal("the file uses unexpected names")
 }
 
-// TestIDsOfNestedParts: elements, keys and values have the ids that the metadata of
-// their field says, and otherwise none.
+// TestIDsOfNestedParts checks that elements, keys and values have the ids in the
+// metadata of their field, or none.
 func TestIDsOfNestedParts(t *testing.T) {
 	field := `{\"name\":\"m\",\"type\":{\"type\":\"map\",\"keyType\":\"string\",\"valueType\":{\"type\":\"array\",\"elementType\":\"long\",` +
 		`\"containsNull\":true},\"valueContainsNull\":true},\"nullable\":true,\"metadata\":{\"delta.columnMapping.id\":2,` +

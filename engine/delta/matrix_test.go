@@ -26,13 +26,13 @@ import (
 // a, and B, in partition b.
 type operation struct {
 	name string
-	// removes and adds are the files that it takes and brings. An added file
-	// "A1" lies in partition a.
+	// removes and adds are the files that it removes and adds. An added file "A1" is in
+	// partition a.
 	removes, adds string
 	rearranges    bool
-	// reads are the partitions that its outcome depends on, or "*".
+	// reads are the partitions that it depends on, or "*".
 	reads string
-	// what else it does.
+	// extra performs its other actions.
 	extra func(*delta.Txn, *delta.Snapshot)
 }
 
@@ -69,11 +69,11 @@ func setProperty(t *delta.Txn, s *delta.Snapshot, name, value string) action.Met
 	return m
 }
 
-// matrices hold what becomes of the transaction in the row when that in the
-// column committed first, both begun from one version: it commits (.) or loses
-// to a concurrent append (A), delete of what it read (R), delete of what it
-// deletes (D), metadata change (M), protocol change (P), or to a transaction of
-// the same application (T). Columns are in the order of the rows.
+// matrices hold the outcome of the transaction in the row if the one in the column
+// committed first and both began on the same version. It commits (.) or fails with a
+// concurrent append (A), delete of a read file (R), delete of a deleted file (D),
+// metadata change (M), protocol change (P), or transaction of the same application (T).
+// Columns have the order of the rows.
 var matrices = []struct {
 	name        string
 	partitioned bool
@@ -143,7 +143,7 @@ var cellErrors = map[string]error{
 	"M": delta.ErrMetadataChanged, "P": delta.ErrProtocolChanged, "T": delta.ErrConcurrentTransaction,
 }
 
-// begin plans an operation. tag tells the files of two transactions apart.
+// begin plans an operation. tag distinguishes the files of two transactions.
 func (o operation) begin(tb testing.TB, s *delta.Snapshot, tag string) *delta.Txn {
 	tb.Helper()
 	t := s.Begin(delta.Operation{Name: strings.ToUpper(o.name), Duties: []delta.Duty{delta.EvaluatesChecks}})
@@ -175,7 +175,7 @@ func (o operation) begin(tb testing.TB, s *delta.Snapshot, tag string) *delta.Tx
 	return t
 }
 
-// apply is what the operation does to the names of the live files.
+// apply returns the names of the live files after the operation.
 func (o operation) apply(live []string, tag string) []string {
 	live = slices.Clone(live)
 	for _, name := range strings.Fields(o.removes) {
@@ -188,7 +188,7 @@ func (o operation) apply(live []string, tag string) []string {
 	return live
 }
 
-// twoFiles are the first two commits of the table.
+// twoFiles returns the first two commits of the table.
 func twoFiles(tb testing.TB, partitioned bool, isolation string) []string {
 	b := mem.New()
 	c := delta.CreateOptions{Properties: map[string]string{"delta.isolationLevel": isolation}}
@@ -214,8 +214,7 @@ func twoFiles(tb testing.TB, partitioned bool, isolation string) []string {
 	return bodies
 }
 
-// pair lets the winner commit between the begin and the commit of the loser, and
-// returns the version and files after both, and the loser's error.
+// pair lets the winner commit between the begin and the commit of the loser.
 type pair struct {
 	commits       []string
 	winner, loser operation
@@ -242,7 +241,7 @@ func (p pair) run(t *testing.T, b objstore.Bucket, cuts ...objstore.Cut) (s *del
 	return s, lost
 }
 
-// check compares the outcome with a cell.
+// check compares the outcome with an entry of the matrix.
 func (p pair) check(t *testing.T, cell string, s *delta.Snapshot, lost error) {
 	t.Helper()
 	want, known := cellErrors[cell]
@@ -262,7 +261,7 @@ func (p pair) check(t *testing.T, cell string, s *delta.Snapshot, lost error) {
 	require.Equal(t, version, s.Version(), name)
 }
 
-// eachPair visits every cell of a matrix.
+// eachPair visits every entry of a matrix.
 func eachPair(t *testing.T, commits []string, cells string, visit func(p pair, cell string)) {
 	rows := strings.Split(strings.TrimSpace(cells), "\n")
 	require.Len(t, rows, len(operations))
@@ -276,8 +275,8 @@ func eachPair(t *testing.T, commits []string, cells string, visit func(p pair, c
 	}
 }
 
-// The outcome of every pair does not depend on how the store fails: what is
-// unknown is looked up and then judged as if it had been known.
+// disturbances are failures of the store that must not affect the outcome of a pair: an
+// unknown outcome is looked up first and judged like a known one.
 var disturbances = map[string][]objstore.Cut{
 	"calm":                            nil,
 	"reply of the lost race is lost":  {{Nth: 1, After: true, Ops: commitOps, Match: isCommit}},
@@ -313,7 +312,8 @@ func TestConflictMatrix(t *testing.T) {
 	}
 }
 
-// A store that refuses the request wrote nothing, whatever the pair.
+// TestConflictMatrixRefused checks that nothing is written if the store refuses the
+// request.
 func TestConflictMatrixRefused(t *testing.T) {
 	m := matrices[0]
 	eachPair(t, twoFiles(t, m.partitioned, m.isolation), m.cells, func(p pair, _ string) {
@@ -325,8 +325,8 @@ func TestConflictMatrixRefused(t *testing.T) {
 	})
 }
 
-// When the store goes away for good after a request that may have arrived, the
-// transaction is unknown and says which one it is.
+// TestConflictMatrixUnknown checks that the error identifies the transaction if the
+// store becomes unavailable after a request that may have succeeded.
 func TestConflictMatrixUnknown(t *testing.T) {
 	m := matrices[2]
 	eachPair(t, twoFiles(t, m.partitioned, m.isolation), m.cells, func(p pair, cell string) {
@@ -374,7 +374,7 @@ func TestConflictMatrixOnS3(t *testing.T) {
 	})
 }
 
-// eachRow is eachPair for stores that are slow to answer: rows overlap.
+// eachRow is eachPair with parallel rows, for slow stores.
 func eachRow(t *testing.T, commits []string, cells string, visit func(t *testing.T, p pair, cell string)) {
 	rows := make(map[string][]func(*testing.T))
 	eachPair(t, commits, cells, func(p pair, cell string) {

@@ -148,8 +148,8 @@ func TestAbsolutePathsOutsideTheTableAreRefused(t *testing.T) {
 }
 
 // TestPathsOfOneObjectAreDifferentFiles draws logs that name objects in several ways.
-// The model is that of Spark's replay: relative paths and qualified URIs stand for
-// themselves, and an absolute path without a scheme for that of the file system.
+// The model is Spark's replay: relative paths and qualified URIs are compared as
+// written, and an absolute path without a scheme equals that of the file system.
 func TestPathsOfOneObjectAreDifferentFiles(t *testing.T) {
 	root, b := tableFolder(t)
 	rapid.Check(t, func(rt *rapid.T) {

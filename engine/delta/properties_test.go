@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// columnsOfAllKinds have names, types and a partition that properties speak of.
+// columnsOfAllKinds has the names, types and partition column that properties refer to.
 var columnsOfAllKinds = delta.Struct{Fields: []delta.Field{
 	{Name: "id", Type: delta.Long, Nullable: true},
 	{Name: "odd name", Type: delta.String, Nullable: true},
@@ -21,9 +21,10 @@ var columnsOfAllKinds = delta.Struct{Fields: []delta.Field{
 	{Name: "p", Type: delta.Long, Nullable: true},
 }}
 
-// Each of these would be a table that other writers cannot write, or a promise
-// that nobody keeps; at creation and afterwards.
-func TestPropertiesThatNobodyKeepsAreRefused(t *testing.T) {
+// TestUnsupportedPropertiesAreRefused sets properties, at creation and afterwards, that
+// would make the table unwritable for other writers or that this engine does not
+// implement.
+func TestUnsupportedPropertiesAreRefused(t *testing.T) {
 	for name, values := range map[string][]string{
 		"delta.universalFormat.enabledFormats":              {"iceberg", "hudi"},
 		"delta.inCommitTimestampEnablementVersion":          {"0"},
@@ -60,7 +61,7 @@ func TestPropertiesThatNobodyKeepsAreRefused(t *testing.T) {
 	}
 }
 
-// requireRefused expects a refusal of one property, by its name.
+// requireRefused checks that a PropertyError names only the property.
 func requireRefused(t *testing.T, err error, name, value string) {
 	t.Helper()
 	require.ErrorIs(t, err, delta.ErrInvalidProperty, "%s=%s", name, value)
@@ -94,8 +95,9 @@ func TestPropertiesThatAreHonouredOrHarmlessAreSet(t *testing.T) {
 	}
 }
 
-// What another writer has set stays, is no obstacle to other changes, and can be
-// taken away unless it belongs to writers.
+// TestForeignPropertiesAreLeftAlone checks that properties set by other writers are
+// preserved, do not prevent other changes, and can be removed unless writers maintain
+// them.
 func TestForeignPropertiesAreLeftAlone(t *testing.T) {
 	b := mem.New()
 	mustLog(t, b, `{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}`+"\n"+

@@ -57,9 +57,9 @@ func TestProtocolGrowsByWhatAChangeNeeds(t *testing.T) {
 		want                         action.Protocol
 	}{
 		"a column": {versions(1, 2), "", "", addMore, same(1, 2)},
-		"a column beside an unused feature": {versions(1, 2), `"delta.enableTypeWidening":"true","delta.enableChangeDataFeed":"true"`, "",
+		"a column next to an unused feature": {versions(1, 2), `"delta.enableTypeWidening":"true","delta.enableChangeDataFeed":"true"`, "",
 			addMore, same(1, 2)},
-		"a column beside a comment": {versions(1, 1), "", `"comment":"x"`, addMore, same(1, 1)},
+		"a column next to a comment": {versions(1, 1), "", `"comment":"x"`, addMore, same(1, 1)},
 		"mapping, version 2":        {versions(1, 2), "", "", renameID, lists("columnMapping", "appendOnly columnMapping invariants")},
 		"mapping, version 5":        {versions(1, 5), "", "", renameID, same(2, 5)},
 		"mapping, version 6":        {versions(1, 6), "", "", renameID, same(2, 6)},

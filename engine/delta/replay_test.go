@@ -20,8 +20,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// anyLog draws the commits of a table: files come, go, come back and change
-// their deletion vectors, beside transactions and domains.
+// anyLog draws the commits of a table: files are added, removed, added again and get
+// other deletion vectors, in addition to transactions and metadata domains.
 func anyLog(t *rapid.T) [][]action.Action {
 	const days = int64(24 * time.Hour / time.Millisecond)
 	now := time.Now().UnixMilli() // tombstones young enough to be kept
@@ -125,8 +125,8 @@ func put(t *rapid.T, b objstore.Bucket, name string, body []byte) {
 	}
 }
 
-// However the log is read, from commits, from any checkpoint, or followed step
-// by step, a version is the same.
+// TestAllWaysToAVersionAgree checks that a version is the same whether read from
+// commits, from any checkpoint, or by refreshing step by step.
 func TestAllWaysToAVersionAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := anyLog(t)
@@ -201,7 +201,7 @@ func refresh(t *rapid.T, s *delta.Snapshot) *delta.Snapshot {
 	return s
 }
 
-// The other forms of checkpoints that writers leave.
+// TestOtherCheckpoints reads the checkpoint forms of other writers.
 func TestOtherCheckpoints(t *testing.T) {
 	const id = "80a083e8-7026-4e79-81be-64bd76c43a11"
 	parquet := func(actions ...action.Action) string {

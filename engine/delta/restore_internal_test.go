@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Whatever two protocols a table had, their merger grows from both.
+// TestMergeProtocols checks that the merged protocol covers both, whatever they are.
 func TestMergeProtocols(t *testing.T) {
 	draw := func(t *rapid.T, label string) action.Protocol {
 		p := action.Protocol{MinReaderVersion: rapid.IntRange(1, 3).Draw(t, label+" reader"),

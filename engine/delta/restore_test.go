@@ -30,7 +30,7 @@ func mustRestore(tb testing.TB, s *delta.Snapshot, version int64) (*delta.Snapsh
 	return next, r
 }
 
-// content is what a version shows its readers.
+// content returns what readers see of a version.
 func content(s *delta.Snapshot) map[string]any {
 	v := viewOf(s)
 	return map[string]any{"files": v.Files, "schema": s.Metadata().SchemaString, "partitions": s.PartitionColumns(), "bytes": v.Bytes}
@@ -111,7 +111,7 @@ func TestRestoreRefuses(t *testing.T) {
 	s, err := txnWith(t, s, removing)
 	require.NoError(t, err)
 
-	// Rows that come in meanwhile are not lost.
+	// Concurrently added rows are not lost.
 	txn, _, err := s.Restore(t.Context(), at(t, s, 2), delta.Operation{})
 	require.NoError(t, err)
 	mustAppend(t, s, 9)
@@ -146,7 +146,8 @@ func TestRestoreRefuses(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
 }
 
-// Ids of columns that came after the restored version stay used.
+// TestRestoreKeepsColumnIDs checks that ids of columns added after the restored version
+// are not reused.
 func TestRestoreKeepsColumnIDs(t *testing.T) {
 	s := mustCreate(t, mem.New(), delta.CreateOptions{Properties: map[string]string{"delta.columnMapping.mode": "name",
 		"delta.enableInCommitTimestamps": "true"}})
@@ -163,7 +164,8 @@ func TestRestoreKeepsColumnIDs(t *testing.T) {
 	require.Equal(t, 4, columnID(t, field(t, s.Schema(), "d")))
 }
 
-// Whatever happened to a table, every version of it comes back as it was.
+// TestRestoreAnyVersion checks that every version of a table can be restored after any
+// changes.
 func TestRestoreAnyVersion(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := mustCreate(t, mem.New(), delta.CreateOptions{Properties: vectorProperties})

@@ -14,8 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// trackedTable is one that another writer made: rows have ids, which are read or
-// not.
+// trackedTable returns a table of another writer with row tracking supported or
+// enabled.
 func trackedTable(t *testing.T, properties, domain string) *delta.Snapshot {
 	t.Helper()
 	return trackedTableIn(t, mem.New(), properties, domain)
@@ -31,7 +31,7 @@ func trackedTableIn(t *testing.T, b objstore.Bucket, properties, domain string) 
 	return s
 }
 
-// rowIDs maps the first id of each file to the version that its rows came with.
+// rowIDs maps the first row id of each file to its default commit version.
 func rowIDs(t *testing.T, s *delta.Snapshot) map[int64]int64 {
 	t.Helper()
 	ids := map[int64]int64{}
@@ -63,7 +63,7 @@ func TestRowsAreNumbered(t *testing.T) {
 	}
 }
 
-// Two appends take different ids, whichever wins.
+// TestRowIDsAfterALostRace checks that two concurrent appends assign different ids.
 func TestRowIDsAfterALostRace(t *testing.T) {
 	s := trackedTable(t, `"delta.enableRowTracking":"true"`, "\n"+
 		`{"domainMetadata":{"domain":"delta.rowTracking","configuration":"{\"rowIdHighWaterMark\":99}","removed":false}}`)
@@ -82,8 +82,7 @@ func TestRowIDsAfterALostRace(t *testing.T) {
 	require.JSONEq(t, `{"rowIdHighWaterMark":105}`, highWaterMark(s))
 }
 
-// rewrite replaces the only file of a table by another one, whose writer did so much
-// for its rows.
+// rewrite replaces the only file of a table, as a writer that fulfils the given duties.
 func rewrite(t *testing.T, s *delta.Snapshot, rearranged bool, duties ...delta.Duty) (*delta.Snapshot, error) {
 	t.Helper()
 	txn := s.Begin(delta.Operation{Name: "UPDATE", Duties: duties})
@@ -100,8 +99,8 @@ const (
 	hiddenSince = `,"delta.rowTracking.materializedRowCommitVersionColumnName":"_row_version"`
 )
 
-// Rows move where their writer says that they keep their ids. The new file has ids
-// of its own, for the rows that bring none.
+// TestRowsMoveWithTheirIDs checks that rows can be moved by a writer that preserves
+// their ids. The new file has ids of its own for rows without materialized ids.
 func TestRowsMoveWithTheirIDs(t *testing.T) {
 	s := mustAppend(t, trackedTable(t, tracking+hiddenID+hiddenSince, ""), 1, 2)
 	require.NoError(t, delta.CheckRewritable(s))
@@ -118,7 +117,7 @@ func TestRowsMoveWithTheirIDs(t *testing.T) {
 	require.Equal(t, map[int64]int64{2: 2}, rowIDs(t, moved))
 	require.JSONEq(t, `{"rowIdHighWaterMark":3}`, highWaterMark(moved))
 
-	// A lost race changes the ids of the file, and nothing that is in it.
+	// A lost race changes the ids of the file, but not its contents.
 	second := mustAppend(t, moved, 7)
 	late := moved.Begin(delta.Operation{Name: "OPTIMIZE", Duties: []delta.Duty{delta.KeepsRowIDs}})
 	f := mustWrite(t, s.Bucket(), 1, 2)
@@ -135,7 +134,7 @@ func TestRowsMoveWithTheirIDs(t *testing.T) {
 		require.Contains(t, commit, `"tags":{"delta.rowTracking.preserved":"true"}`)
 	}
 
-	// What is restored has the ids that it had.
+	// Restored rows have their former ids.
 	txn, _, err := won.Restore(t.Context(), at(t, won, 1), delta.Operation{})
 	require.NoError(t, err)
 	back, err := txn.Commit(t.Context())
@@ -144,8 +143,9 @@ func TestRowsMoveWithTheirIDs(t *testing.T) {
 	require.Equal(t, highWaterMark(won), highWaterMark(back))
 }
 
-// Without columns for ids no row may move.
-func TestRowColumnsAreTheirOwn(t *testing.T) {
+// TestRowsMoveOnlyWithRowColumns checks that rows cannot be moved without columns for
+// their ids.
+func TestRowsMoveOnlyWithRowColumns(t *testing.T) {
 	named := func(id, version string) string {
 		return fmt.Sprintf(`,"delta.rowTracking.materializedRowIdColumnName":%q,"delta.rowTracking.materializedRowCommitVersionColumnName":%q`,
 			id, version)
@@ -169,8 +169,9 @@ func TestRowColumnsAreTheirOwn(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrUnsupportedFeature, "rows without ids")
 }
 
-// A hidden column is never a column of the table, whoever asks.
-func TestHiddenNamesAreTaken(t *testing.T) {
+// TestHiddenColumnNamesAreReserved checks that no column can get the name of a hidden
+// one.
+func TestHiddenColumnNamesAreReserved(t *testing.T) {
 	s, err := delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: twoColumns,
 		Properties: map[string]string{"delta.enableRowTracking": "true"}})
 	require.NoError(t, err)
@@ -187,7 +188,7 @@ func TestHiddenNamesAreTaken(t *testing.T) {
 	const property = "delta.rowTracking.materializedRowIdColumnName"
 	require.ErrorIs(t, s.Alter().SetProperties(map[string]string{property: "x"}), delta.ErrInvalidProperty)
 	require.ErrorIs(t, s.Alter().UnsetProperties(property), delta.ErrInvalidProperty)
-	require.NoError(t, s.Alter().Annotate(s.Schema(), s.Properties()), "properties that stay are nobody's wish")
+	require.NoError(t, s.Alter().Annotate(s.Schema(), s.Properties()), "unchanged properties are not validated")
 	_, err = delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{property: "id"}})
 	require.ErrorIs(t, err, delta.ErrInvalidProperty)
 }
@@ -209,9 +210,9 @@ func TestRowTrackingRefuses(t *testing.T) {
 		f.Stats = ""
 		require.NoError(t, txn.Add(f))
 	})
-	require.ErrorIs(t, err, delta.ErrInvalidTxn, "rows that nobody counted")
+	require.ErrorIs(t, err, delta.ErrInvalidTxn, "files without a row count")
 
-	// Rows that stay in their file keep their ids.
+	// Rows that stay in their file preserve their ids.
 	marked, _ := mustDelete(t, s, delta.RowDeletion{File: onlyFile(t, s), Rows: rowSet(t, 0)})
 	require.Equal(t, map[int64]int64{0: 1}, rowIDs(t, marked))
 	require.Equal(t, highWaterMark(s), highWaterMark(marked))
@@ -225,7 +226,8 @@ func TestRowTrackingRefuses(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrInvalidTxn)
 }
 
-// While it is only listed, rows may move: the new files get new ids.
+// TestRowTrackingListedOnly: if row tracking is supported but not enabled, rows can be
+// moved and the new files get new ids.
 func TestRowTrackingListedOnly(t *testing.T) {
 	s := mustAppend(t, trackedTable(t, "", ""), 1, 2)
 	s, err := txnWith(t, s, func(txn *delta.Txn) {

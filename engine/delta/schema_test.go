@@ -41,8 +41,9 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// Whatever cannot be created is told with the part that makes it so.
-func TestWhatCannotBeCreatedIsNamed(t *testing.T) {
+// TestInvalidTablesAreRefused checks that the error names the invalid part of the
+// schema.
+func TestInvalidTablesAreRefused(t *testing.T) {
 	field := func(name string, dt delta.DataType) delta.Field {
 		return delta.Field{Name: name, Type: dt, Nullable: true}
 	}
@@ -206,7 +207,8 @@ func TestStringsAreCutWhereTheTableSays(t *testing.T) {
 	}
 }
 
-// Files of a clustered table have statistics of the columns that it is clustered by.
+// TestClusteringColumnsHaveStatistics checks that files have statistics of all
+// clustering columns.
 func TestClusteringColumnsHaveStatistics(t *testing.T) {
 	b := mem.New()
 	mustLog(t, b, `{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["clustering","domainMetadata"]}}`+"\n"+
@@ -227,8 +229,9 @@ func TestClusteringColumnsHaveStatistics(t *testing.T) {
 		text)
 }
 
-// A cut maximum is not below the text, a cut minimum not above it, in the
-// order of bytes, which for UTF-8 is that of code points.
+// TestTextBoundsHold checks that a truncated maximum is not less, and a truncated
+// minimum not greater, than the text in byte order, which for UTF-8 is code point
+// order.
 func TestTextBoundsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune{'a', '~', 0x7f, 0x80, 'é', 0x10ffff, 0}), 0, 90, -1).Draw(t, "text")

@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// TestACommitWithoutContentIsBroken: a store that tore a write must not make a
-// table look smaller than it is.
+// TestACommitWithoutContentIsBroken checks that an empty commit, left by a torn write,
+// does not make the table look smaller.
 func TestACommitWithoutContentIsBroken(t *testing.T) {
 	ctx := context.Background()
 	for _, body := range []string{"", "\n", " \n\n"} {

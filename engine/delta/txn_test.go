@@ -147,7 +147,7 @@ func TestHistory(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// Refresh stands before every statement: what it asks of the store is bounded.
+// TestRequests bounds the requests of Refresh, which precedes every statement.
 func TestRequests(t *testing.T) {
 	inner := mem.New()
 	s := mustCreate(t, inner, delta.CreateOptions{})
@@ -186,7 +186,8 @@ func TestParseInterval(t *testing.T) {
 	}
 }
 
-// A commit that we could not read back is refused before it is written.
+// TestCommitBeyondTheLimits checks that a commit which exceeds the limits for reading
+// is not written.
 func TestCommitBeyondTheLimits(t *testing.T) {
 	b := mem.New()
 	mustCreate(t, b, delta.CreateOptions{})

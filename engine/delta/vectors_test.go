@@ -35,7 +35,7 @@ func onlyFile(tb require.TestingT, s *delta.Snapshot) delta.File {
 	panic("no file")
 }
 
-// mustDelete deletes rows by vector and says what that came to.
+// mustDelete deletes rows by deletion vectors and returns the result.
 func mustDelete(tb testing.TB, s *delta.Snapshot, list ...delta.RowDeletion) (*delta.Snapshot, delta.Deletion) {
 	tb.Helper()
 	txn := s.Begin(delta.Operation{Name: "DELETE"})
@@ -46,7 +46,8 @@ func mustDelete(tb testing.TB, s *delta.Snapshot, list ...delta.RowDeletion) (*d
 	return next, done
 }
 
-// numbers is a list of n rows that vectors of no short form hide: every other.
+// numbers returns n row numbers and every other one of them, which no deletion vector
+// encodes compactly.
 func numbers(n int64) (all, odd []int64) {
 	for i := range n {
 		all = append(all, i)
@@ -79,7 +80,7 @@ func TestDeleteRows(t *testing.T) {
 	require.Zero(t, none.Count())
 	require.True(t, s.WholeFiles(), "the file is as it was")
 
-	// Rows that are gone count once; the vectors add up.
+	// Deleted rows count once, and vectors accumulate.
 	s, done = mustDelete(t, s, delta.RowDeletion{File: f, Rows: rowSet(t, 1, 3)})
 	require.EqualValues(t, 1, done.Rows)
 	f = onlyFile(t, s)
@@ -87,7 +88,7 @@ func TestDeleteRows(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 3}, slices.Collect(hidden.All()))
 
-	// Nothing new: no action about the file, but it was read.
+	// Without new deletions there is no action for the file, but it counts as read.
 	same := s.Begin(delta.Operation{Name: "DELETE"})
 	done, err = same.DeleteRows(t.Context(), delta.RowDeletion{File: f, Rows: rowSet(t, 3)})
 	require.NoError(t, err)
@@ -96,7 +97,7 @@ func TestDeleteRows(t *testing.T) {
 	_, err = same.Commit(t.Context())
 	require.ErrorIs(t, err, delta.ErrConcurrentDeleteRead)
 
-	// The last row takes the file along.
+	// Deleting the last row removes the file.
 	s, done = mustDelete(t, s, delta.RowDeletion{File: onlyFile(t, s), Rows: rowSet(t, 2)})
 	require.Equal(t, delta.Deletion{Rows: 1, Files: 1}, done)
 	require.Zero(t, s.NumFiles())
@@ -146,7 +147,8 @@ func TestDeleteRowsRefuses(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
 }
 
-// Any sequence of deletions leaves the rows that a plain set leaves.
+// TestDeleteRowsLikeASet checks that any sequence of deletions leaves the same rows as
+// in a plain set.
 func TestDeleteRowsLikeASet(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		const rows = 3000
@@ -224,14 +226,14 @@ func TestDamagedVectors(t *testing.T) {
 	mustPut(t, b, done.Object, body)
 	_, err := s.DeletedRows(t.Context(), delta.File{Name: f.Name, Add: &fewer})
 	require.ErrorIs(t, err, delta.ErrMalformed, "a row beyond the file")
-	// A deletion on top of what cannot be read must not make it readable.
+	// A deletion in a file with an unreadable vector must not make it readable.
 	mustPut(t, b, done.Object, strings.Repeat("x", len(body)))
 	_, err = s.Begin(delta.Operation{}).DeleteRows(t.Context(), delta.RowDeletion{File: f, Rows: rowSet(t, 0)})
 	require.ErrorIs(t, err, delta.ErrMalformed)
 }
 
-// Two writers that delete other rows of one file must not both win: each
-// replaces the vector as a whole.
+// TestDeleteRowsRace checks that two writers which delete different rows of one file do
+// not both succeed, because each replaces the whole vector.
 func TestDeleteRowsRace(t *testing.T) {
 	s := mustAppend(t, mustCreate(t, mem.New(), delta.CreateOptions{Properties: vectorProperties}), 1, 2, 3)
 	one, other := s.Begin(delta.Operation{Name: "DELETE"}), s.Begin(delta.Operation{Name: "DELETE"})
@@ -245,9 +247,9 @@ func TestDeleteRowsRace(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrConflict)
 }
 
-// A file of another writer does not become one that holds every column because
-// we mark rows of it.
-func TestVectorsDoNotVouchForFiles(t *testing.T) {
+// TestVectorsDoNotMakeFilesWhole checks that a file of another writer does not count as
+// holding every column after this engine deletes rows of it.
+func TestVectorsDoNotMakeFilesWhole(t *testing.T) {
 	o := testOptions(t)
 	o.NoCheckpoints = true
 	s := mustCreate(t, mem.New(), delta.CreateOptions{Properties: vectorProperties, Options: o})
@@ -319,7 +321,7 @@ func TestDeltaRsReadsOurVectors(t *testing.T) {
 		`t").read_all()).column("id").to_pylist()))`
 	require.Equal(t, want, runPython[[]int64](t, dir, look))
 
-	// They append, and their checkpoint keeps our vectors.
+	// delta-rs appends, and its checkpoint preserves the deletion vectors.
 	runPython[int](t, dir, `
 write_deltalake(path, pa.table({"id": pa.array([7000], pa.int64()), "s": ["theirs"]}), mode="append")
 t = DeltaTable(path); t.create_checkpoint(); say(t.version())`)
@@ -342,8 +344,8 @@ t = DeltaTable(path); t.create_checkpoint(); say(t.version())`)
 	require.Equal(t, want, runPython[[]int64](t, dir, look))
 }
 
-// A table whose vectors were made by a script that knows the format only: with
-// an offset behind another vector, and with a folder before the file's id.
+// TestReadsForeignVectors reads deletion vectors that an independent script wrote, with
+// an offset after another vector and with a folder before the file's id.
 func TestReadsForeignVectors(t *testing.T) {
 	t.Parallel()
 	oracletest.Python(t)

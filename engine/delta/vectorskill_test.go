@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// markedTable has two files with half of their rows behind vectors in a file.
+// markedTable has two files, half of whose rows are deleted by vectors in a file.
 func markedTable(t *testing.T) *mem.Bucket {
 	t.Helper()
 	b := mem.New()
@@ -48,7 +48,7 @@ func copyOf(t *testing.T, b objstore.Bucket) *mem.Bucket {
 	return c
 }
 
-// shown is how many rows each file shows. Every vector must read.
+// shown returns the number of visible rows of each file. Every vector must be readable.
 func shown(t *testing.T, name string, b objstore.Bucket) map[string]int64 {
 	t.Helper()
 	opts := lateOptions(t)
@@ -65,8 +65,8 @@ func shown(t *testing.T, name string, b objstore.Bucket) map[string]int64 {
 	return rows
 }
 
-// Whatever request of a deletion or of a restoration is cut, vectors included:
-// all of it is there or nothing, and every vector that the log names reads.
+// TestEveryCutOfVectorsAndRestore interrupts every request of deletions and restores.
+// The commit must be atomic, and every deletion vector in the log must be readable.
 func TestEveryCutOfVectorsAndRestore(t *testing.T) {
 	t.Parallel()
 	operations := map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// addColumn commits a schema with one more column; with it come the files.
+// addColumn commits a schema with one more column, together with files.
 func addColumn(t *testing.T, s *delta.Snapshot, replace bool) *delta.Snapshot {
 	t.Helper()
 	m := s.Metadata()
@@ -51,7 +51,7 @@ func TestWholeFiles(t *testing.T) {
 	create := func(t *testing.T) *delta.Snapshot {
 		return mustCreate(t, mem.New(), delta.CreateOptions{Options: options(t)})
 	}
-	// foreign appends as another engine does.
+	// foreign appends as another engine.
 	foreign := func(t *testing.T, s *delta.Snapshot) *delta.Snapshot {
 		o := options(t)
 		o.EngineInfo = "Apache-Spark/4"
@@ -130,8 +130,8 @@ func TestMappedAndWidened(t *testing.T) {
 	require.True(t, load(`{\"delta.typeChanges\":[]}`, `{}`).Widened())
 }
 
-// What was derived from one version reaches the next that derives, and no
-// chain of versions is kept alive.
+// TestDerived checks that a derived value is passed to the next version that derives,
+// and that it does not keep older snapshots alive.
 func TestDerived(t *testing.T) {
 	s := mustCreate(t, mem.New(), delta.CreateOptions{})
 	require.Equal(t, "first", s.Derived(func(before any) any {

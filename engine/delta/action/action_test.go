@@ -148,7 +148,7 @@ func TestRequiredMembersAreWritten(t *testing.T) {
 	require.JSONEq(t, `{"add":{"path":"p","partitionValues":{},"size":1,"modificationTime":0,"dataChange":false}}`, string(line))
 }
 
-// anyAction draws actions that may stand in one commit.
+// anyAction draws actions that can be in one commit.
 func anyAction(t *rapid.T, i int) action.Action {
 	text := rapid.String()
 	optional := func(label string) *int64 {
@@ -207,8 +207,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// members draws an object with some of the known members of an action, each with one
-// of its values, and with unknown members.
+// members draws an object with some of the known members of an action, each with one of
+// its values, and with unknown members.
 func members(t *rapid.T, known map[string][]string) string {
 	items := []string{}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -223,8 +223,8 @@ func members(t *rapid.T, known map[string][]string) string {
 	return "{" + strings.Join(items, ",") + "}"
 }
 
-// TestEveryMemberIsPreserved decodes and encodes actions with every combination of members,
-// empty and zero ones and unknown ones included.
+// TestEveryMemberIsPreserved decodes and encodes actions with every combination of
+// members, including empty, zero and unknown ones.
 func TestEveryMemberIsPreserved(t *testing.T) {
 	texts, flags, numbers := []string{`""`, `"x"`, `"ü\u0000"`}, []string{"true", "false"}, []string{"0", "1", "-9223372036854775807"}
 	values, lists := []string{`{}`, `{"p":null,"q":""}`}, []string{`[]`, `["a"]`}

@@ -48,7 +48,7 @@ func writeTyped(t *testing.T, form checkpoint.Form, adds ...*action.Add) (checkp
 	return sum, buf.Bytes()
 }
 
-// columnsOf names the leaves of a file.
+// columnsOf returns the paths of a file's leaf columns.
 func columnsOf(t *testing.T, body []byte) []string {
 	t.Helper()
 	r, err := file.NewParquetReader(bytes.NewReader(body))
@@ -117,7 +117,7 @@ func TestStatisticsThatHaveNoTypedForm(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, text, got[0].(*action.Add).Stats, name)
 	}
-	// Nothing is said by these.
+	// These members hold no information.
 	sum, _ := writeTyped(t, checkpoint.Form{Statistics: typed}, &action.Add{Path: "a",
 		Stats: `{"numRecords":null,"minValues":{"other":null,"st":{}},"maxValues":null,"later":{}}`})
 	require.Zero(t, sum.UntypedStatistics)
@@ -132,9 +132,9 @@ func TestInstantsKeepTheirOffset(t *testing.T) {
 	require.Equal(t, `{"minValues":{"at":"2024-01-02T08:04:05.678Z"}}`, got[0].(*action.Add).Stats)
 }
 
-// The reference writer has timestamps in the form that Parquet gave up: Julian days
-// and nanoseconds of a day.
-func TestInstantsOfOldForm(t *testing.T) {
+// TestInt96Timestamps reads the timestamps of the reference writer, which have the
+// deprecated form of Parquet: Julian days and nanoseconds of a day.
+func TestInt96Timestamps(t *testing.T) {
 	optional := parquet.Repetitions.Optional
 	group := func(name string, fields ...schema.Node) schema.Node {
 		return schema.MustGroup(schema.NewGroupNode(name, optional, fields, -1))

@@ -19,8 +19,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
-// handMade prints a set as the format's specification says, without runs: an
-// encoder that shares nothing with the one under test.
+// handMade encodes a set according to the format's specification, without runs and
+// independently of the encoder under test.
 func handMade(positions []int64) []byte {
 	le := binary.LittleEndian
 	buckets := map[uint32]map[uint16][]uint16{}
@@ -55,7 +55,7 @@ func handMade(positions []int64) []byte {
 	return out
 }
 
-// container lists up to 4096 members, else it has a bit for each.
+// container encodes up to 4096 members as a list, and more as a bitmap.
 func container(members []uint16) []byte {
 	if len(members) > 4096 {
 		bits := make([]byte, 8192)
@@ -71,7 +71,7 @@ func container(members []uint16) []byte {
 	return out
 }
 
-// frame puts data into the part of a file that holds it.
+// frame adds the size and checksum that surround data in a deletion vector file.
 func frame(data []byte) []byte {
 	out := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	out = append(out, data...)
@@ -212,7 +212,7 @@ func TestSetAlgebra(t *testing.T) {
 	require.ErrorIs(t, err, action.ErrMalformed)
 }
 
-// The example of the protocol: a file id with a folder before it.
+// TestFileNames has the protocol's example: a file id with a folder before it.
 func TestFileNames(t *testing.T) {
 	d := &action.DeletionVector{StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^"}
 	name, err := deletion.FileName(d)
@@ -329,7 +329,8 @@ func TestHostileSets(t *testing.T) {
 	require.ErrorIs(t, inline(good.PathOrInlineDV, math.MaxInt32), action.ErrTooLarge)
 }
 
-// A few bytes may stand for billions of rows; the set stays small.
+// TestGiantCardinality checks that a few bytes which represent billions of rows decode
+// to a small set.
 func TestGiantCardinality(t *testing.T) {
 	all, err := deletion.Span(0, 1<<32)
 	require.NoError(t, err)
@@ -346,8 +347,8 @@ func TestGiantCardinality(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32*len(body)))
 }
 
-// Whatever bytes decode, the set is in order, counts itself right and survives
-// a round trip.
+// FuzzDecode checks that a decoded set is in order, has the right count and is the same
+// after encoding and decoding.
 func FuzzDecode(f *testing.F) {
 	f.Add(handMade(nil))
 	f.Add(handMade([]int64{0, 9, 70_000, 1 << 33}))

@@ -1,6 +1,6 @@
 package deletion
 
-// DecodeBytes returns nil for bytes that are no set.
+// DecodeBytes returns nil for bytes that are not a valid set.
 func DecodeBytes(data []byte) *Rows {
 	r, err := decode(data)
 	if err != nil {

@@ -121,7 +121,7 @@ func TestEncodeIsInverse(t *testing.T) {
 	})
 }
 
-// inside is an independent judgement of a decoded name.
+// inside checks a decoded name independently of the package.
 func inside(name string) bool {
 	return path.Clean("/"+name) == "/"+name && !strings.HasPrefix(name, "/")
 }
