@@ -151,7 +151,7 @@ func (t *Txn) filesAfter(s *Snapshot) iter.Seq[File] {
 	return func(yield func(File) bool) {
 		gone := make(map[string]bool, len(t.removes))
 		for _, r := range t.removes {
-			if key, _, err := s.state.place.fileKey(r.Path, r.DeletionVector); err == nil {
+			if key, _, err := s.state.folder.fileKey(r.Path, r.DeletionVector); err == nil {
 				gone[key] = true
 			}
 		}

@@ -140,7 +140,7 @@ func names(s delta.Struct) []string {
 	return list
 }
 
-func TestRenameTurnsMappingOn(t *testing.T) {
+func TestRenameEnablesMapping(t *testing.T) {
 	s := wideTable(t, map[string]string{
 		"delta.dataSkippingStatsColumns": "id,st.x, n", "delta.constraints.c": "n > 0 AND `other id` > 'id'",
 	})

@@ -218,7 +218,7 @@ func (s *Snapshot) sidecarsOf(ctx context.Context, f logpath.File) ([]string, er
 			if !ok {
 				continue
 			}
-			name, err := place{s.bucket}.sidecar(sidecar.Path)
+			name, err := folder{s.bucket}.sidecar(sidecar.Path)
 			if err != nil {
 				return err
 			}

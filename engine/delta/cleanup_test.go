@@ -141,8 +141,8 @@ func TestCommitsCleanTheLog(t *testing.T) {
 
 func TestCleanLogDoesNothing(t *testing.T) {
 	for name, properties := range map[string]map[string]string{
-		"by default for 30 days":            nil,
-		"switched off":                      {"delta.logRetentionDuration": "interval 0 days", "delta.enableExpiredLogCleanup": "false"},
+		"by default for 30 days":    nil,
+		"switched off":              {"delta.logRetentionDuration": "interval 0 days", "delta.enableExpiredLogCleanup": "false"},
 		"with an invalid retention": {"delta.logRetentionDuration": "interval 1 days"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestCleanLogDoesNothing(t *testing.T) {
 	}
 }
 
-func TestCleanLogNeedsACheckpointThatReads(t *testing.T) {
+func TestCleanLogNeedsAReadableCheckpoint(t *testing.T) {
 	off := func() map[string]string { return map[string]string{"delta.enableExpiredLogCleanup": "false"} }
 	on := func(t *testing.T, a *agedTable) *delta.Snapshot {
 		m := a.snap.Metadata()

@@ -247,7 +247,7 @@ func (t *Txn) rebase(ctx context.Context, base *Snapshot, a *attempt) (r rebased
 			return r
 		}
 		r.taken = true
-		w, err := c.winner(protocol, base.state.place)
+		w, err := c.winner(protocol, base.state.folder)
 		if err != nil {
 			r.err = err
 			return r

@@ -159,7 +159,7 @@ func (r *racer) Publish(ctx context.Context, version int64, body []byte) error {
 	return r.PutIfAbsent(ctx, logpath.CommitName(version), body)
 }
 
-func TestInCommitTimestampsAreMadeAnewOnRetry(t *testing.T) {
+func TestInCommitTimestampsAreNewOnRetry(t *testing.T) {
 	b := mem.New()
 	props := map[string]string{"delta.enableInCommitTimestamps": "true"}
 	opts := testOptions(t)

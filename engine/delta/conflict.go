@@ -212,7 +212,7 @@ func (t *Txn) attempt() *attempt {
 		a.domains = append(a.domains, d.Domain)
 	}
 	for _, r := range t.removes {
-		if name, _, err := t.base.state.place.name(r.Path); err == nil {
+		if name, _, err := t.base.state.folder.name(r.Path); err == nil {
 			a.removes[name] = struct{}{}
 		}
 	}
@@ -240,7 +240,7 @@ func (t *Txn) isolation() Isolation {
 
 // winner returns the description of the commit for the rules. before is the protocol of
 // the previous version.
-func (c *commit) winner(before *action.Protocol, at place) (*winner, error) {
+func (c *commit) winner(before *action.Protocol, at folder) (*winner, error) {
 	w := &winner{version: c.version, before: before}
 	if blind := c.info().IsBlindAppend; blind != nil {
 		w.blindAppend = *blind

@@ -131,7 +131,7 @@ func (l *late) Publish(_ context.Context, version int64, body []byte) error {
 	return context.Canceled
 }
 
-func TestCommitThatMayStillLandIsUnknown(t *testing.T) {
+func TestCommitThatMaySucceedLaterIsUnknown(t *testing.T) {
 	b := mem.New()
 	opts := testOptions(t)
 	mustCreate(t, b, delta.CreateOptions{})

@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
-func TestInCommitTimestampsSwitchedOnLater(t *testing.T) {
+func TestInCommitTimestampsEnabledLater(t *testing.T) {
 	b, dir := fileBucket(t)
 	mustAppend(t, mustCreate(t, b, delta.CreateOptions{}), 1)
 	for v := range int64(2) {

@@ -59,7 +59,7 @@ func same(t *rapid.T, l *layered[int], model map[string]int) {
 	}
 }
 
-func TestLayeredSettles(t *testing.T) {
+func TestLayeredCompacts(t *testing.T) {
 	var l layered[int]
 	l = l.fork()
 	for i := range 10_000 {

@@ -194,7 +194,7 @@ func readCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, files 
 			if !ok {
 				continue
 			}
-			name, err := place{b}.sidecar(s.Path)
+			name, err := folder{b}.sidecar(s.Path)
 			if err != nil {
 				return err
 			}

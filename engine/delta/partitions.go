@@ -83,8 +83,8 @@ func (s *Snapshot) PartitionReader() *PartitionReader {
 // Columns returns the partition columns, in order.
 func (r *PartitionReader) Columns() []Field { return r.columns }
 
-// Knows reports whether [PartitionReader.Read] supports the types of all columns.
-func (r *PartitionReader) Knows() bool {
+// Supported reports whether [PartitionReader.Read] supports the types of all columns.
+func (r *PartitionReader) Supported() bool {
 	return !slices.ContainsFunc(r.columns, func(f Field) bool { return !readsPartition(f.Type) })
 }
 

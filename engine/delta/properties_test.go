@@ -71,7 +71,7 @@ func requireRefused(t *testing.T, err error, name, value string) {
 	require.NotEmpty(t, refused.Reasons[name])
 }
 
-func TestPropertiesThatAreHonouredOrHarmlessAreSet(t *testing.T) {
+func TestSupportedPropertiesAreSet(t *testing.T) {
 	for name, values := range map[string][]string{
 		"delta.universalFormat.enabledFormats":              {""},
 		"delta.parquet.compression.codec":                   {"zstd", "SNAPPY", "gzip", "lz4", "LZ4_RAW", "lz4raw", "none", "uncompressed"},

@@ -60,10 +60,10 @@ func TestProtocolGrowsByWhatAChangeNeeds(t *testing.T) {
 		"a column next to an unused feature": {versions(1, 2), `"delta.enableTypeWidening":"true","delta.enableChangeDataFeed":"true"`, "",
 			addMore, same(1, 2)},
 		"a column next to a comment": {versions(1, 1), "", `"comment":"x"`, addMore, same(1, 1)},
-		"mapping, version 2":        {versions(1, 2), "", "", renameID, lists("columnMapping", "appendOnly columnMapping invariants")},
-		"mapping, version 5":        {versions(1, 5), "", "", renameID, same(2, 5)},
-		"mapping, version 6":        {versions(1, 6), "", "", renameID, same(2, 6)},
-		"mapping, versions 2 and 5": {versions(2, 5), "", "", renameID, same(2, 5)},
+		"mapping, version 2":         {versions(1, 2), "", "", renameID, lists("columnMapping", "appendOnly columnMapping invariants")},
+		"mapping, version 5":         {versions(1, 5), "", "", renameID, same(2, 5)},
+		"mapping, version 6":         {versions(1, 6), "", "", renameID, same(2, 6)},
+		"mapping, versions 2 and 5":  {versions(2, 5), "", "", renameID, same(2, 5)},
 		"mapping, listed for writers only": {versions(1, 7) + `,"writerFeatures":["columnMapping"]`, "", "", renameID,
 			lists("columnMapping", "columnMapping")},
 		"vectors, version 2": {versions(1, 2), "", "", setVectors,
@@ -103,9 +103,9 @@ func TestRestoreKeepsTheProtocol(t *testing.T) {
 	require.Equal(t, "y", s.Properties()["x"])
 }
 
-// TestPreviewFeaturesAreNotTakenForTheFinalOnes checks preview features, whose
+// TestPreviewFeaturesAreNotFinalOnes checks preview features, whose
 // metadata has another form.
-func TestPreviewFeaturesAreNotTakenForTheFinalOnes(t *testing.T) {
+func TestPreviewFeaturesAreNotFinalOnes(t *testing.T) {
 	s := tableWith(t, versions(1, 7)+`,"writerFeatures":["inCommitTimestamp-preview"]`, `"delta.enableInCommitTimestamps-preview":"true"`, "")
 	require.NoError(t, delta.CheckReadable(s))
 	var refused *delta.FeatureError

@@ -39,7 +39,7 @@ func (a *Alteration) LogRetention() time.Duration {
 // before that, the whole log is read.
 func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit func(name string)) error {
 	for f := range s.Files() {
-		if err := s.state.place.visit(f.Add.Path, f.Add.DeletionVector, visit); err != nil {
+		if err := s.state.folder.visit(f.Add.Path, f.Add.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit fu
 		if r.DeletedAt() < since.UnixMilli() && !since.IsZero() {
 			continue
 		}
-		if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
+		if err := s.state.folder.visit(r.Path, r.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit fu
 // in the log or the snapshot, possibly more than once. Such a file may be live again.
 func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) error {
 	for r := range s.Tombstones() {
-		if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
+		if err := s.state.folder.visit(r.Path, r.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) err
 	return missingAsBroken(readCommits(ctx, s.bucket, commits, s.opts.Limits, func(c *commit) error {
 		for _, a := range c.actions {
 			if r, ok := a.(*action.Remove); ok {
-				if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
+				if err := s.state.folder.visit(r.Path, r.DeletionVector, visit); err != nil {
 					return err
 				}
 			}
@@ -99,7 +99,7 @@ func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) erro
 			continue
 		}
 		err := readCheckpoint(ctx, s.bucket, s.opts, checkpoints[version], func(batch []action.Action) error {
-			return s.state.place.visitActions(batch, visit)
+			return s.state.folder.visitActions(batch, visit)
 		})
 		if err != nil {
 			return missingAsBroken(err)
@@ -107,7 +107,7 @@ func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) erro
 		covered = version
 	}
 	return missingAsBroken(readCommits(ctx, s.bucket, l.commits, s.opts.Limits, func(c *commit) error {
-		return s.state.place.visitActions(c.actions, visit)
+		return s.state.folder.visitActions(c.actions, visit)
 	}))
 }
 
@@ -130,21 +130,21 @@ func sortedKeys[T any](m map[int64]T) []int64 {
 	return keys
 }
 
-func (p place) visitActions(actions []action.Action, visit func(name string)) error {
+func (f folder) visitActions(actions []action.Action, visit func(name string)) error {
 	for _, a := range actions {
 		add, ok := a.(*action.Add)
 		if !ok {
 			continue
 		}
-		if err := p.visit(add.Path, add.DeletionVector, visit); err != nil {
+		if err := f.visit(add.Path, add.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p place) visit(path string, dv *action.DeletionVector, visit func(name string)) error {
-	name, _, err := p.name(path)
+func (f folder) visit(path string, dv *action.DeletionVector, visit func(name string)) error {
+	name, _, err := f.name(path)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (p place) visit(path string, dv *action.DeletionVector, visit func(name str
 	if dv == nil || dv.StorageType == storedInline {
 		return nil
 	}
-	if name, err = p.vectorName(dv); err != nil {
+	if name, err = f.vectorName(dv); err != nil {
 		return err
 	}
 	visit(name)

@@ -26,7 +26,7 @@ type state struct {
 	// whole reports whether all live files are such files.
 	writer string
 	whole  bool
-	place  place
+	folder folder
 	// absolute reports whether the log has a file with an absolute path.
 	absolute bool
 	// base is [Snapshot.BaseVersion]. foreign is the newest commit that counts for
@@ -39,7 +39,7 @@ type state struct {
 // emptyState returns the state of a table before its first commit.
 func emptyState(writer string, b objstore.Bucket) *state {
 	st := new(state).fork()
-	st.writer, st.whole, st.place = writer, true, place{b}
+	st.writer, st.whole, st.folder = writer, true, folder{b}
 	st.base, st.foreign = -1, -1
 	return st
 }
@@ -60,9 +60,9 @@ func (s *state) fork() *state {
 	return &f
 }
 
-// fileKey calls [place.fileKey] and records absolute paths.
+// fileKey calls [folder.fileKey] and records absolute paths.
 func (s *state) fileKey(path string, dv *action.DeletionVector) (string, error) {
-	key, absolute, err := s.place.fileKey(path, dv)
+	key, absolute, err := s.folder.fileKey(path, dv)
 	s.absolute = s.absolute || absolute
 	return key, err
 }
@@ -116,7 +116,7 @@ func (s *state) apply(a action.Action) error {
 		}
 		s.weight += removeWeight(a)
 	case *action.CDC:
-		_, _, err := s.place.name(a.Path)
+		_, _, err := s.folder.name(a.Path)
 		return err
 	case *action.Txn:
 		s.txns[a.AppID] = a

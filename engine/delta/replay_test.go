@@ -243,7 +243,7 @@ func TestOtherCheckpoints(t *testing.T) {
 	}
 }
 
-func TestCheckpointsForgetWhatExpired(t *testing.T) {
+func TestCheckpointsOmitExpiredActions(t *testing.T) {
 	b := mem.New()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	opts := testOptions(t)

@@ -97,8 +97,8 @@ func (s *Snapshot) checkPresent(ctx context.Context, files []File) error {
 	names := make(map[string]struct{}, len(files))
 	for _, f := range files {
 		names[f.Name] = struct{}{}
-		if d := f.Add.DeletionVector; d != nil && d.StorageType != "i" {
-			name, err := s.state.place.vectorName(d)
+		if d := f.Add.DeletionVector; d != nil && d.StorageType != storedInline {
+			name, err := s.state.folder.vectorName(d)
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-func TestSchemaKeepsWhatItDoesNotKnow(t *testing.T) {
+func TestSchemaPreservesUnknownMembers(t *testing.T) {
 	const text = `{"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{"comment":"c","delta.columnMapping.id":1,"x":{"y":[1,2]}}},` +
 		`{"name":"b","type":{"type":"array","elementType":{"type":"struct","fields":[{"name":"c","type":"decimal(12,2)","nullable":true,"metadata":{}}]},"containsNull":false},"nullable":true,"metadata":{}},` +
 		`{"name":"m","type":{"type":"map","keyType":"string","valueType":"interval day to second","valueContainsNull":true},"nullable":true,"metadata":{}}]}`
@@ -191,7 +191,7 @@ func TestEncodeStats(t *testing.T) {
 	}
 }
 
-func TestStringsAreCutWhereTheTableSays(t *testing.T) {
+func TestStringBoundsArePrefixes(t *testing.T) {
 	schema := delta.Struct{Fields: []delta.Field{{Name: "c", Type: delta.String, Nullable: true}}}
 	text := "abcdé" + strings.Repeat("z", 40)
 	for length, want := range map[string]string{

@@ -83,7 +83,7 @@ func (t *Txn) Add(files ...AddFile) error {
 		if name, err := logpath.Decode(path); err != nil || name != f.Name {
 			return fmt.Errorf("file %q: %w", f.Name, ErrUnsafePath)
 		}
-		if _, _, err := t.base.state.place.fileKey(path, f.DeletionVector); err != nil {
+		if _, _, err := t.base.state.folder.fileKey(path, f.DeletionVector); err != nil {
 			return err
 		}
 		if f.Size <= 0 {
@@ -160,7 +160,7 @@ func (t *Txn) tableAfter() (*action.Metadata, Struct, error) {
 func (t *Txn) Remove(rearranged bool, files ...File) error {
 	now := t.base.opts.Clock().UnixMilli()
 	for _, f := range files {
-		key, _, err := t.base.state.place.fileKey(f.Add.Path, f.Add.DeletionVector)
+		key, _, err := t.base.state.folder.fileKey(f.Add.Path, f.Add.DeletionVector)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (s *Snapshot) readVector(ctx context.Context, d *action.DeletionVector) (*d
 	if rows, ok, err := deletion.DecodeInline(d); ok || err != nil {
 		return rows, err
 	}
-	name, err := s.state.place.vectorName(d)
+	name, err := s.state.folder.vectorName(d)
 	if err != nil {
 		return nil, err
 	}

@@ -268,7 +268,7 @@ func TestVectorsDoNotMakeFilesWhole(t *testing.T) {
 	require.False(t, again.WholeFiles())
 }
 
-func TestDeltaRsReadsOurVectors(t *testing.T) {
+func TestDeltaRsReadsDeletionVectors(t *testing.T) {
 	t.Parallel()
 	oracletest.Python(t)
 	b, dir := fileBucket(t)

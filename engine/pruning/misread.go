@@ -21,7 +21,7 @@ func checkLog(snap *delta.Snapshot) error {
 // [delta.CheckScannable] refuses it.
 func checkPartitions(snap *delta.Snapshot) error {
 	reader := snap.PartitionReader()
-	if len(reader.Columns()) == 0 || !reader.Knows() {
+	if len(reader.Columns()) == 0 || !reader.Supported() {
 		return nil
 	}
 	var values []*string

@@ -60,7 +60,7 @@ func columnsOf(t *testing.T, body []byte) []string {
 	return names
 }
 
-func TestStatisticsComeBackFromTheirTypedForm(t *testing.T) {
+func TestStatisticsAreRebuiltFromTheirTypedForm(t *testing.T) {
 	texts := []string{
 		`{"numRecords":9007199254740993,"tightBounds":false,` +
 			`"minValues":{"b":-128,"h":-32768,"i":-2147483648,"l":-9223372036854775808,"f":-1.5,"d":-0.1,"e":-0.0000000001,"o":false,"s":"",` +
@@ -187,7 +187,7 @@ func TestInt96Timestamps(t *testing.T) {
 	}
 }
 
-func TestFormsHaveTheColumnsThatTheyName(t *testing.T) {
+func TestFormsSelectColumns(t *testing.T) {
 	_, body := writeTyped(t, checkpoint.Form{}, &action.Add{Path: "a"})
 	plain := columnsOf(t, body)
 	require.Contains(t, plain, "add.stats")

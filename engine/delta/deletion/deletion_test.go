@@ -106,7 +106,7 @@ func of(tb require.TestingT, list []int64) *deletion.Rows {
 	return r
 }
 
-func TestReadsWhatTheFormatSays(t *testing.T) {
+func TestDecodesTheSpecifiedFormat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := positions(t, "runs")
 		data := handMade(want)
@@ -241,10 +241,10 @@ func TestCheckPlace(t *testing.T) {
 	for path, ok := range map[string]bool{
 		id: true, "ab" + id: true, "../" + id: false, "a/" + id: false, "..%2F" + id: false, id[1:]: false, "": false,
 	} {
-		err := deletion.CheckPlace(&action.DeletionVector{StorageType: "u", PathOrInlineDV: path})
+		err := deletion.CheckLocation(&action.DeletionVector{StorageType: "u", PathOrInlineDV: path})
 		require.Equal(t, ok, err == nil, path)
 	}
-	require.ErrorIs(t, deletion.CheckPlace(&action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}), logpath.ErrUnsafePath)
+	require.ErrorIs(t, deletion.CheckLocation(&action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}), logpath.ErrUnsafePath)
 }
 
 func TestDamagedFiles(t *testing.T) {

@@ -66,12 +66,12 @@ func (r *Rows) matches(d *action.DeletionVector) error {
 	return nil
 }
 
-// CheckPlace refuses deletion vectors outside the table: absolute paths, and a folder
+// CheckLocation refuses deletion vectors outside the table: absolute paths, and a folder
 // before the encoded file id that does not consist of the random letters and digits
 // that writers put there. It refuses absolute paths without regard to their target,
 // because the log does not record the table's location. The error is
 // [logpath.ErrUnsafePath].
-func CheckPlace(d *action.DeletionVector) error {
+func CheckLocation(d *action.DeletionVector) error {
 	switch d.StorageType {
 	case inline:
 		return nil
@@ -86,10 +86,10 @@ func CheckPlace(d *action.DeletionVector) error {
 }
 
 // FileName returns the name of the object that holds the vector, below the table's
-// folder. Errors: those of [CheckPlace]; [action.ErrMalformed] if the vector is not in
+// folder. Errors: those of [CheckLocation]; [action.ErrMalformed] if the vector is not in
 // a file.
 func FileName(d *action.DeletionVector) (string, error) {
-	if err := CheckPlace(d); err != nil {
+	if err := CheckLocation(d); err != nil {
 		return "", err
 	}
 	if d.StorageType == inline {

@@ -9,25 +9,25 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// place is the folder of a table. It converts paths of the log to names of objects
+// folder is the folder of a table. It converts paths of the log to names of objects
 // below the folder and refuses all others.
 //
 // An absolute path is accepted if the store reports that it is inside the folder. The
 // protocol identifies a file by its path as written, and Spark's replay does so too: a
 // file added by an absolute path is not removed by a relative one.
-type place struct{ bucket objstore.Bucket }
+type folder struct{ bucket objstore.Bucket }
 
 // name returns the object's name. identity distinguishes an absolute path from other
 // paths to the same object; it is empty for a relative path. Errors: [ErrUnsafePath].
-func (p place) name(path string) (name, identity string, err error) {
+func (f folder) name(path string) (name, identity string, err error) {
 	scheme, host, decoded, absolute := logpath.Absolute(path)
 	if !absolute {
 		name, err = logpath.Decode(path)
 		return name, "", err
 	}
 	name, ok := "", false
-	if p.bucket != nil {
-		name, ok = objstore.Locate(p.bucket, objstore.Reference{Scheme: scheme, Host: host, Path: decoded})
+	if f.bucket != nil {
+		name, ok = objstore.Locate(f.bucket, objstore.Reference{Scheme: scheme, Host: host, Path: decoded})
 	}
 	if !ok {
 		return "", "", logpath.Outside(path)
@@ -43,12 +43,12 @@ func (p place) name(path string) (name, identity string, err error) {
 
 // vectorName returns the name of the object that holds a deletion vector, or "" for an
 // inline one. Errors: [ErrUnsafePath], [ErrMalformed].
-func (p place) vectorName(dv *action.DeletionVector) (name string, err error) {
+func (f folder) vectorName(dv *action.DeletionVector) (name string, err error) {
 	switch dv.StorageType {
 	case storedInline:
 		return "", nil
 	case storedAbsolute:
-		name, identity, err := p.name(dv.PathOrInlineDV)
+		name, identity, err := f.name(dv.PathOrInlineDV)
 		if err == nil && identity == "" {
 			err = logpath.Outside(dv.PathOrInlineDV)
 		}
@@ -65,8 +65,8 @@ const (
 )
 
 // sidecar returns the object name of a sidecar. Errors: [ErrUnsafePath].
-func (p place) sidecar(path string) (string, error) {
-	name, identity, err := p.name(path)
+func (f folder) sidecar(path string) (string, error) {
+	name, identity, err := f.name(path)
 	if err != nil || identity == "" {
 		return logpath.Sidecar(path)
 	}
@@ -83,18 +83,18 @@ const keySeparator = "\x00"
 
 // fileKey returns the identity of a logical file: its path and its deletion vector.
 // absolute reports whether one of them is an absolute path. Errors: [ErrUnsafePath].
-func (p place) fileKey(path string, dv *action.DeletionVector) (key string, absolute bool, err error) {
-	key, identity, err := p.name(path)
+func (f folder) fileKey(path string, dv *action.DeletionVector) (key string, absolute bool, err error) {
+	key, identity, err := f.name(path)
 	if err != nil {
 		return "", false, err
 	}
 	id := ""
 	if dv != nil {
 		if dv.StorageType == storedAbsolute {
-			_, err = p.vectorName(dv)
+			_, err = f.vectorName(dv)
 			absolute = true
 		} else {
-			err = deletion.CheckPlace(dv)
+			err = deletion.CheckLocation(dv)
 		}
 		if err != nil {
 			return "", false, err
