@@ -30,8 +30,8 @@ func lateOptions(t *testing.T) delta.Options {
 	return opts
 }
 
-// everyTime sets the checkpoint interval of twoFiles to every version.
-func everyTime(commits []string) []string {
+// withEveryCheckpoint sets the checkpoint interval of twoFiles to every version.
+func withEveryCheckpoint(commits []string) []string {
 	return []string{
 		strings.Replace(commits[0], `"configuration":{`, `"configuration":{"delta.checkpointInterval":"1",`, 1),
 		commits[1],
@@ -51,10 +51,10 @@ func cutsAt(n int) map[string]objstore.Cut {
 	}
 }
 
-// judgeCut checks a table after a commit that was interrupted. It must read, from
+// checkCut checks a table after a commit that was interrupted. It must read, from
 // commits and from the checkpoint, as before or after the commit, in accordance with
 // the commit's error.
-func judgeCut(t *testing.T, name string, b objstore.Bucket, lost error, before, after []string) {
+func checkCut(t *testing.T, name string, b objstore.Bucket, lost error, before, after []string) {
 	t.Helper()
 	opts := lateOptions(t)
 	opts.NoCheckpoints = true
@@ -76,7 +76,7 @@ func judgeCut(t *testing.T, name string, b objstore.Bucket, lost error, before, 
 	default:
 		require.Equal(t, before, live, name)
 	}
-	judgeDerived(t, name, b, s)
+	checkDerived(t, name, b, s)
 	txn := s.Begin(delta.Operation{Name: "WRITE", Duties: []delta.Duty{delta.EvaluatesChecks}})
 	require.NoError(t, txn.Add(delta.AddFile{Name: "next", Size: 1, ModTime: time.Unix(1, 0), PartitionValues: emptyPartition(s)}), name)
 	s, err = txn.Commit(t.Context())
@@ -92,9 +92,9 @@ func emptyPartition(s *delta.Snapshot) map[string]*string {
 	return values
 }
 
-// judgeDerived compares the checkpoint and checksum of a version, if they exist, with
+// checkDerived compares the checkpoint and checksum of a version, if they exist, with
 // its commits.
-func judgeDerived(t *testing.T, name string, b objstore.Bucket, s *delta.Snapshot) {
+func checkDerived(t *testing.T, name string, b objstore.Bucket, s *delta.Snapshot) {
 	t.Helper()
 	if r, err := b.Get(t.Context(), logpath.ChecksumName(s.Version())); err == nil {
 		var sum struct{ TableSizeBytes, NumFiles, NumMetadata, NumProtocol int64 }
@@ -123,7 +123,7 @@ func TestEveryCutOfEveryCommit(t *testing.T) {
 		partitioned bool
 		winner      string
 	}{{false, ""}, {true, "append_elsewhere"}} {
-		commits := everyTime(twoFiles(t, m.partitioned, "Serializable"))
+		commits := withEveryCheckpoint(twoFiles(t, m.partitioned, "Serializable"))
 		for _, o := range operations {
 			if m.winner != "" && o.name != "update" && o.name != "optimize" {
 				continue // the others are cut where they rebase just so
@@ -174,7 +174,7 @@ func (p pair) cutEverywhere(t *testing.T) {
 			}
 			_, lost := txn.Commit(t.Context())
 			total = max(total, faults.Count())
-			judgeCut(t, name, b, lost, before, after)
+			checkCut(t, name, b, lost, before, after)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (p pair) cutEverywhere(t *testing.T) {
 func TestDeltaRsReadsTablesAfterCuts(t *testing.T) {
 	oracletest.Python(t)
 	root := t.TempDir()
-	commits := everyTime(twoFiles(t, false, "Serializable"))
+	commits := withEveryCheckpoint(twoFiles(t, false, "Serializable"))
 	var update operation
 	for _, o := range operations {
 		if o.name == "update" {

@@ -94,7 +94,7 @@ func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) erro
 		if version > s.version || version <= covered {
 			continue
 		}
-		covered = lastInRow(l.commits, covered)
+		covered = lastContiguous(l.commits, covered)
 		if version <= covered {
 			continue
 		}
@@ -111,9 +111,9 @@ func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) erro
 	}))
 }
 
-// lastInRow returns the last version of the gapless sequence of commits that follows
+// lastContiguous returns the last version of the gapless sequence of commits that follows
 // version.
-func lastInRow(commits []versioned, version int64) int64 {
+func lastContiguous(commits []versioned, version int64) int64 {
 	i, _ := slices.BinarySearchFunc(commits, version+1, func(c versioned, v int64) int { return int(c.version - v) })
 	for ; i < len(commits) && commits[i].version == version+1; i++ {
 		version++

@@ -48,8 +48,8 @@ func copyOf(t *testing.T, b objstore.Bucket) *mem.Bucket {
 	return c
 }
 
-// shown returns the number of visible rows of each file. Every vector must be readable.
-func shown(t *testing.T, name string, b objstore.Bucket) map[string]int64 {
+// visibleRows returns the number of visible rows of each file. Every vector must be readable.
+func visibleRows(t *testing.T, name string, b objstore.Bucket) map[string]int64 {
 	t.Helper()
 	opts := lateOptions(t)
 	opts.NoCheckpoints = true
@@ -61,7 +61,7 @@ func shown(t *testing.T, name string, b objstore.Bucket) map[string]int64 {
 		require.NoError(t, err, name)
 		rows[f.Name] = 1000 - hidden.Count()
 	}
-	judgeDerived(t, name, b, s)
+	checkDerived(t, name, b, s)
 	return rows
 }
 
@@ -119,7 +119,7 @@ func TestEveryCutOfVectorsAndRestore(t *testing.T) {
 				way.Bucket = faults
 				lost := o.run(t.Context(), s, first)
 				total = max(total, faults.Count())
-				got := shown(t, name, b)
+				got := visibleRows(t, name, b)
 				var u *delta.UnknownError
 				switch {
 				case lost == nil:

@@ -51,7 +51,7 @@ func openTree(s *schema.Schema, rg *file.RowGroupReader) (*tree, error) {
 			continue
 		}
 		if r.leaf != nil || seen[r.name] || node.RepetitionType() == parquet.Repetitions.Repeated {
-			return nil, fmt.Errorf("column %s is repeated or not a struct: %w", r.name, ErrCorrupt)
+			return nil, fmt.Errorf("column %s is duplicate, repeated or not a struct: %w", r.name, ErrCorrupt)
 		}
 		seen[r.name] = true
 		if probe := r.probe(); probe != nil {
