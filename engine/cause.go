@@ -1,6 +1,6 @@
 package engine
 
-// Cause says why a statement was told to stop.
+// Cause is the reason why a statement was stopped.
 type Cause int32
 
 // The causes.

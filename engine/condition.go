@@ -1,36 +1,36 @@
 package engine
 
-// Condition is what pruning understands of a predicate over one table:
-// enough to tell from a file's statistics and partition values that none of its
-// rows can fulfil it. The zero value is a condition that says nothing.
+// Condition is the part of a predicate over one table that pruning can use: a file whose statistics
+// and partition values rule the condition out has no row that satisfies the predicate. The zero
+// value restricts nothing.
 //
-// A Condition may be weaker than the predicate that it was made from, never
-// stronger: every row for which the predicate is TRUE fulfils the condition.
+// A Condition may be weaker than the predicate that it was derived from, never stronger: every row
+// for which the predicate is TRUE satisfies the condition.
 type Condition struct {
 	Op ConditionOp
-	// Children are the parts of [ConditionAnd] and [ConditionOr].
+	// Children are the operands of [ConditionAnd] and [ConditionOr].
 	Children []Condition
-	// Column is the name of a column, as the table's schema spells it.
+	// Column is the name of a column, spelled as in the table's schema.
 	Column string
-	// Values are what the column is compared with: one value, or several for
-	// [ConditionIn]. They are written as [ConditionValue] says.
+	// Values are the constants that the column is compared with: one, or several for [ConditionIn].
+	// [ConditionValue] describes their format.
 	Values []ConditionValue
 }
 
-// ConditionValue is a constant of exactly the column's type, as text: digits of
-// integers and decimals without exponent, true and false, YYYY-MM-DD,
-// YYYY-MM-DD HH:MM:SS[.ffffff] for timestamps (in UTC where the type is an
-// instant), and strings as they are. Other types have none.
+// ConditionValue is a constant of exactly the column's type, as text: digits of integers and
+// decimals without exponent, true and false, YYYY-MM-DD, YYYY-MM-DD HH:MM:SS[.ffffff] for
+// timestamps (in UTC if the type is an instant), and strings unchanged. Other types have no
+// constants.
 type ConditionValue string
 
-// ConditionOp is what a condition says.
+// ConditionOp is the operator of a condition.
 type ConditionOp int
 
-// The conditions. Comparisons are fulfilled by non-NULL values only.
+// The operators. Only non-NULL values satisfy a comparison.
 const (
-	// ConditionUnknown says nothing: every row may fulfil it.
+	// ConditionUnknown restricts nothing: every row may satisfy it.
 	ConditionUnknown ConditionOp = iota
-	// ConditionNever is fulfilled by no row.
+	// ConditionNever is satisfied by no row.
 	ConditionNever
 	ConditionAnd
 	ConditionOr
@@ -68,7 +68,7 @@ func AllOf(conditions ...Condition) Condition {
 	return Condition{Op: ConditionAnd, Children: parts}
 }
 
-// AnyOf is the disjunction of conditions. Without any, it is never fulfilled.
+// AnyOf is the disjunction of conditions. With no arguments it is never satisfied.
 func AnyOf(conditions ...Condition) Condition {
 	var parts []Condition
 	for _, c := range conditions {

@@ -13,65 +13,63 @@ import (
 
 // Engine opens isolated sessions. It is safe for concurrent use.
 type Engine interface {
-	// Open starts a session that may read below the given roots and nothing
-	// else. Opening is cheap (milliseconds); callers open on first use and
-	// close idle sessions instead of keeping spares.
+	// Open starts a session that may read below the given roots and nowhere else. Opening takes
+	// milliseconds; callers open on first use and close idle sessions instead of holding spares.
 	Open(ctx context.Context, opts SessionOptions) (Session, error)
 	// Close closes every session and waits for running statements to stop.
 	Close() error
 }
 
-// SessionOptions fixes what a session can reach for all of its life.
+// SessionOptions fixes what a session can access during its lifetime.
 type SessionOptions struct {
-	// Owner says with whom the session may share a process, where an engine has
-	// several. It is opaque; sessions of different owners share nothing.
+	// Owner decides with which sessions this one may share a process, if the engine uses several.
+	// It is opaque; sessions of different owners share nothing.
 	Owner string
-	// Apart says that the session shares its process with no other, where an
-	// engine has several: whatever ends that process costs no other statement.
+	// Apart gives the session a process of its own, if the engine uses several: a crash of that
+	// process ends no other statement.
 	Apart bool
 	// Roots are absolute directories. The session reads files below them.
 	Roots []string
-	// Remote is where the session reads s3:// locations; nil means that it
-	// reads none.
+	// Remote is the endpoint from which the session reads s3:// locations; nil means that it reads
+	// none.
 	Remote *Remote
-	// Scratch is an existing absolute directory of this session alone, which it
-	// reads like a root and writes new files to; what it spills lies there too. With
-	// one the session is also a [Writer]. The name .engine in it is the engine's.
-	// The caller removes the directory after the session is closed.
+	// Scratch is an existing absolute directory that belongs to this session alone. The session
+	// reads it like a root, writes new files to it and spills to it. With a scratch directory the
+	// session is also a [Writer]. The name .engine in the directory is reserved for the engine. The
+	// caller removes the directory after the session is closed.
 	Scratch string
 }
 
-// Remote is a read-only endpoint of the S3 protocol on loopback, with a key
-// made for one session. It is no credential of any object store.
+// Remote is a read-only endpoint of the S3 protocol on loopback, with a key made for one session.
+// The key is not a credential of any object store.
 type Remote struct {
-	// Endpoint is host:port, spoken to without TLS.
+	// Endpoint is host:port. The connection does not use TLS.
 	Endpoint string
 	// Region, AccessKey and SecretKey sign the requests (AWS Signature 4).
 	Region, AccessKey, SecretKey string
-	// Prefixes are what the session may read: s3://bucket/prefix/.
+	// Prefixes are the locations that the session may read: s3://bucket/prefix/.
 	Prefixes []string
 }
 
 // Session is one sandboxed engine instance. It runs one statement at a time
 // and is not safe for concurrent use, except for Close and Broken.
 type Session interface {
-	// Warm opens ahead of time what the first statement would open. It is
-	// optional, may run beside the planning of that statement, and returns at
-	// once when the session is open.
+	// Warm opens in advance what the first statement would open. It is optional, may run
+	// concurrently with the planning of that statement, and returns at once if the session is open.
 	Warm(ctx context.Context) error
 	// Query starts st. The caller closes the result, also after an error of
 	// Next. Cancelling ctx interrupts the statement; the error of Next is then
 	// an [Error] of kind [KindInterrupted].
 	// Errors are of type *[Error].
 	Query(ctx context.Context, st Statement) (Result, error)
-	// Idle gives back memory between two statements: the engine's limit is
-	// lowered and filtered copies beyond keepBytes are dropped.
+	// Idle releases memory between two statements: it lowers the engine's limit and drops filtered
+	// copies beyond keepBytes.
 	Idle(ctx context.Context, keepBytes int64) error
 	// Broken reports whether a fatal error has made the session useless. A
 	// broken session must be closed and replaced.
 	Broken() bool
-	// Close frees everything the session holds, temporary files included. It
-	// interrupts a running statement. It is idempotent.
+	// Close frees everything that the session holds, including temporary files. It interrupts a
+	// running statement. It is idempotent.
 	Close() error
 }
 
@@ -81,22 +79,18 @@ type Result interface {
 	Schema() *arrow.Schema
 	// Columns holds the result's columns with their SQL type names, in order.
 	Columns() []Column
-	// Next returns the next batch, or io.EOF after the last one. The caller
-	// releases the batch. Other errors are of type *[Error]. A result that
-	// failed never turns into io.EOF.
+	// Next returns the next batch, or io.EOF after the last one. The caller releases the batch.
+	// Other errors are of type *[Error]. A result that failed never returns io.EOF.
 	Next(ctx context.Context) (arrow.RecordBatch, error)
-	// Close stops the statement if it still runs and frees its resources. It
-	// is idempotent.
+	// Close stops the statement if it is still running and frees its resources. It is idempotent.
 	Close() error
 }
 
-// Parser turns SQL text into DuckDB's JSON syntax tree and back. It runs apart
-// from every session, without extensions and without access to files.
-// It is safe for concurrent use.
+// Parser converts SQL text to DuckDB's JSON syntax tree and back. It is separate from every session
+// and has neither extensions nor access to files. It is safe for concurrent use.
 type Parser interface {
-	// Serialize parses sql, which may hold any number of statements. Errors
-	// are of type *[Error] with [KindSyntax] or [KindNotSelect], and carry a
-	// position where the engine knows one.
+	// Serialize parses sql, which may hold any number of statements. Errors are of type *[Error]
+	// with [KindSyntax] or [KindNotSelect], and have a position if the engine reports one.
 	Serialize(ctx context.Context, sql string) ([]byte, error)
 	// Deserialize prints a tree as SQL.
 	Deserialize(ctx context.Context, tree []byte) (string, error)

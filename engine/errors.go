@@ -7,18 +7,18 @@ type Kind int
 
 // The kinds, with the status each becomes.
 const (
-	// KindInternal is a defect of ours or of the engine: 500.
+	// KindInternal is a defect of Lakewarden or of the engine: 500.
 	KindInternal Kind = iota
 	// KindSyntax is SQL that does not parse: 400.
 	KindSyntax
 	// KindNotSelect is SQL that parses but is not one SELECT: 400.
 	KindNotSelect
-	// KindBind is a name, type or arity that does not resolve: 400.
+	// KindBind is a name, type or number of arguments that does not resolve: 400.
 	KindBind
-	// KindRuntime is a value error while rows flow (cast, overflow): 422.
+	// KindRuntime is an invalid value met during execution (cast, overflow): 422.
 	KindRuntime
-	// KindOutOfMemory means the lease did not suffice: 422, or 503 when the
-	// server as a whole is short.
+	// KindOutOfMemory means the lease was too small: 422, or 503 when the whole server is short of
+	// memory.
 	KindOutOfMemory
 	// KindInterrupted means the context ended or the timeout passed.
 	KindInterrupted
@@ -28,38 +28,37 @@ const (
 	KindFatal
 )
 
-// Sentinels of the families that callers tell apart; test with errors.Is.
+// Sentinels of the kinds that callers distinguish; test with errors.Is.
 var (
-	// ErrInterrupted: the statement was cancelled. Not retried by us.
+	// ErrInterrupted: the statement was cancelled. It is not retried.
 	ErrInterrupted = errors.New("statement interrupted")
 	// ErrTimeout: the statement ran past its timeout: 422 query_timeout.
 	ErrTimeout = errors.New("statement timed out")
 	// ErrFatal: the session is broken; a new one may succeed: 503.
 	ErrFatal = errors.New("engine session broken")
-	// ErrLost: the session's process ended, maybe for another's statement, or was
-	// killed from outside. It is an ErrFatal; the statement can be tried once more,
-	// apart from others, since it may be to blame.
+	// ErrLost: the session's process ended, possibly because of another statement, or was killed
+	// from outside. It matches ErrFatal. The statement can be tried once more, in a process of its
+	// own, since it may be the cause.
 	ErrLost = errors.New("engine process lost")
-	// ErrCrashed: the session's process ended by itself while it ran nothing but
-	// this statement. It is an ErrFatal; another try ends the same way.
+	// ErrCrashed: the session's process crashed while it ran this statement only. It matches
+	// ErrFatal; another try would end the same way.
 	ErrCrashed = errors.New("engine process crashed")
-	// ErrOutOfMemory: the lease did not suffice.
+	// ErrOutOfMemory: the lease was too small.
 	ErrOutOfMemory = errors.New("statement memory exhausted")
 )
 
-// The classes of what ended with the process of its session: see ErrLost and
-// ErrCrashed.
+// The classes of errors of statements whose process ended: see ErrLost and ErrCrashed.
 const (
 	ClassLost    = "worker_lost"
 	ClassCrashed = "worker_crashed"
 )
 
-// ClassMissing is the class of a KindIO that met a file or a folder which is not
-// there: 409. A retry does not bring it back.
+// ClassMissing is the class of a KindIO for a file or directory that does not exist: 409. A retry
+// fails again.
 const ClassMissing = "file_not_found"
 
-// Error is a failure of the engine. Text is for the server's log only; what a
-// client may see is derived from the other fields.
+// Error is a failure of the engine. Text is for the server's log only; the message for a client is
+// derived from the other fields.
 type Error struct {
 	Kind Kind
 	// Class is a stable name of the failure: "conversion", "out_of_range",

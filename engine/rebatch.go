@@ -10,22 +10,22 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// batchRows is the length of the batches of [Rebatch].
+// batchRows is the length of the batches that [Rebatch] returns.
 const batchRows = 2048
 
-// Rebatch returns the rows of r in batches of 2048; only the last batch may have fewer.
-// The ends of an engine's batches can reveal how many rows it left out in between. The
-// returned result shows nothing but rows and their order. Its Next never returns a batch
-// without rows, and its Close closes r.
+// Rebatch returns the rows of r in batches of 2048; only the last batch may have fewer. The
+// boundaries of an engine's batches can reveal how many rows it filtered out between them. The
+// returned result shows only rows and their order. Its Next never returns an empty batch, and its
+// Close closes r.
 func Rebatch(r Result) Result { return &rebatched{Result: r} }
 
-// rebatched holds fewer than batchRows rows between two calls of Next.
+// rebatched buffers fewer than batchRows rows between two calls of Next.
 type rebatched struct {
 	Result
-	kept   []arrow.RecordBatch
-	rows   int64 // of kept
-	err    error // of the inner result, once there is one
-	closed bool
+	buffered []arrow.RecordBatch
+	rows     int64 // in buffered
+	err      error // from the inner result, nil while it has more rows
+	closed   bool
 }
 
 func (r *rebatched) Next(ctx context.Context) (arrow.RecordBatch, error) {
@@ -35,24 +35,24 @@ func (r *rebatched) Next(ctx context.Context) (arrow.RecordBatch, error) {
 			r.err = err
 			break
 		}
-		r.keep(batch)
+		r.buffer(batch)
 	}
-	// Rows before a failure are not returned.
+	// After a failure of the inner result, buffered rows are not returned.
 	if r.err != nil && (r.rows == 0 || !errors.Is(r.err, io.EOF)) {
 		return nil, r.err
 	}
 	return r.take(min(r.rows, batchRows))
 }
 
-func (r *rebatched) keep(batch arrow.RecordBatch) {
+func (r *rebatched) buffer(batch arrow.RecordBatch) {
 	if batch.NumRows() == 0 {
 		batch.Release()
 		return
 	}
-	r.kept, r.rows = append(r.kept, batch), r.rows+batch.NumRows()
+	r.buffered, r.rows = append(r.buffered, batch), r.rows+batch.NumRows()
 }
 
-// take makes one batch of the first n rows.
+// take returns one batch of the first n buffered rows.
 func (r *rebatched) take(n int64) (arrow.RecordBatch, error) {
 	parts := r.split(n)
 	if len(parts) == 1 {
@@ -80,17 +80,17 @@ func (r *rebatched) take(n int64) (arrow.RecordBatch, error) {
 	return array.NewRecordBatch(parts[0].Schema(), columns, n), nil
 }
 
-// split takes batches of n rows together out of what is kept.
+// split removes batches of together n rows from the buffer and returns them.
 func (r *rebatched) split(n int64) []arrow.RecordBatch {
 	var out []arrow.RecordBatch
 	for n > 0 {
-		batch := r.kept[0]
+		batch := r.buffered[0]
 		have := batch.NumRows()
 		if have <= n {
-			out, r.kept = append(out, batch), r.kept[1:]
+			out, r.buffered = append(out, batch), r.buffered[1:]
 		} else {
 			out = append(out, batch.NewSlice(0, n))
-			r.kept[0] = batch.NewSlice(n, have)
+			r.buffered[0] = batch.NewSlice(n, have)
 			batch.Release()
 			have = n
 		}
@@ -108,8 +108,8 @@ func releaseAll(batches []arrow.RecordBatch) {
 func (r *rebatched) Close() error {
 	if !r.closed {
 		r.closed = true
-		releaseAll(r.kept)
-		r.kept, r.rows = nil, 0
+		releaseAll(r.buffered)
+		r.buffered, r.rows = nil, 0
 		if r.err == nil {
 			r.err = io.EOF
 		}

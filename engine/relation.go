@@ -12,7 +12,7 @@ const (
 	BarrierSchema   = "main"
 )
 
-// Relation is the qualified name of the copy in SQL, quoted.
+// Relation returns the qualified name of the copy in SQL, quoted.
 func (b Barrier) Relation() string {
 	return BarrierDatabase + "." + BarrierSchema + "." + QuoteIdent(b.Name)
 }

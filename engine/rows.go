@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Row is one row of a batch. It is valid as long as the batch.
+// Row is one row of a batch. It is valid only as long as the batch.
 type Row struct {
 	Batch arrow.RecordBatch
 	Index int
@@ -40,8 +40,8 @@ func (r Row) Bytes(column int) []byte {
 	return nil
 }
 
-// EachBatch passes the remaining batches of result to take, which must not keep them.
-// It closes result, also after an error. Errors are those of result and of take.
+// EachBatch calls take with each remaining batch of result. take must not retain the batch.
+// EachBatch closes result, also after an error. It returns the first error of result or of take.
 func EachBatch(ctx context.Context, result Result, take func(arrow.RecordBatch) error) (err error) {
 	defer func() {
 		if closing := result.Close(); closing != nil {
@@ -64,8 +64,8 @@ func EachBatch(ctx context.Context, result Result, take func(arrow.RecordBatch) 
 	}
 }
 
-// Collect returns what read makes of the remaining rows of result, which is small, and
-// closes it. read must not keep a row. Errors are those of [EachBatch].
+// Collect returns read's results for the remaining rows of result, which must be small, and closes
+// it. read must not retain a row. Errors are those of [EachBatch].
 func Collect[T any](ctx context.Context, result Result, read func(Row) (T, error)) ([]T, error) {
 	var values []T
 	err := EachBatch(ctx, result, func(batch arrow.RecordBatch) error {

@@ -10,78 +10,71 @@ import (
 	"strconv"
 )
 
-// Source is a Delta table at one version. Two sources with equal
-// [Source.Database] are the same relation; an engine may keep it between
-// statements.
+// Source is a Delta table at one version. Two sources with equal [Source.Database] are the same
+// relation; an engine may cache it between statements.
 type Source struct {
 	// Location is the table's root: an absolute directory below one of the
 	// session's roots, or s3://bucket/prefix below one of its remote prefixes.
 	Location string
-	// Version is the Delta version that was validated. It is never the latest
-	// by implication.
+	// Version is the Delta version that was validated. It never defaults to the latest.
 	Version int64
-	// Identity tells apart two tables that were written at one location one
-	// after the other: the table's metaData.id with a digest of what was
-	// validated.
+	// Identity distinguishes successive tables at one location: it combines the table's metaData.id
+	// with a digest of what was validated.
 	Identity string
-	// Files is our own list of the data files to read. Without one, the engine
-	// reads the Delta log itself.
+	// Files is the list of data files to read. If it is nil, the engine reads the Delta log itself.
 	Files *FileList
 }
 
-// FileList is a list of data files that together hold every row of a table that
-// the statement can need.
+// FileList is a list of data files that together hold every row of a table that the statement can
+// need.
 type FileList struct {
 	// Columns are all columns of the table, partition columns included, with
 	// their SQL types.
 	Columns []Column
-	// Uniform says that every file is known to hold every column that is not a
-	// partition column. Otherwise files may lack columns, whose values are NULL
-	// then.
+	// Uniform reports that every file is known to hold every column except the partition columns.
+	// Otherwise files may lack columns, which then read as NULL.
 	Uniform bool
-	// Stored are the columns as files hold them, in the order of Columns: other
-	// names, of members of structs too, and otherwise the same types. nil means the
-	// names of Columns. Partition columns have an entry without a meaning.
+	// Stored are the columns as files hold them, in the order of Columns: the names may differ,
+	// including those of members of structs, the types do not. nil means the names of Columns.
+	// Entries of partition columns are ignored.
 	Stored []Column
-	// Groups hold the files. Without any the table is read as empty.
+	// Groups hold the files. If there are none, the table reads as empty.
 	Groups []FileGroup
-	// ColumnIDs are the field ids by which columns are found in files, in the order of
-	// Columns; nil means that they are found by name. It needs Stored, and Parts for
-	// columns with members.
+	// ColumnIDs are the Parquet field ids by which the reader finds columns in files, in the order
+	// of Columns. nil means that columns are found by name. ColumnIDs requires Stored, and Parts
+	// for columns with members.
 	ColumnIDs []int
-	// Parts are the members, elements, keys and values of columns, in the order of
-	// Columns, whose last ones may be missing here. With them every file is looked
-	// into: members are found there as columns are, by field id or by name, and a file
-	// may have any of them or none. Without, they are found by name, and each file has
-	// at least one of a struct's. They need Stored.
+	// Parts are the members, elements, keys and values of columns, in the order of Columns;
+	// trailing columns may be omitted. If Parts is set, the schema of every file is read: members
+	// are found as columns are, by field id or by name, and a file may lack any of them. Otherwise
+	// members are found by name, and each file has at least one member of a struct. Parts requires
+	// Stored.
 	Parts [][]FieldID
-	// Widened names the columns for which a file may hold a narrower type than the
-	// table's. Values of these columns are cast before they are compared, because
-	// DuckDB's reader casts the constant to the type of the file, which turns 1.6 into
-	// 2.
+	// Widened names the columns whose type in a file may be narrower than the table's. Values of
+	// these columns are cast before they are compared, because DuckDB's reader casts the constant
+	// to the type of the file, which turns 1.6 into 2.
 	Widened []string
-	// Deleted are rows that are gone although their files still hold them. The
-	// relation has none of them; the numbers of the others stay physical.
+	// Deleted are the deleted rows that the files still contain. The relation omits them; row
+	// numbers of the others remain physical.
 	Deleted []DeletedRows
-	// Positions names two more columns of the relation, which say where a row
-	// stands; zero means that it has none.
+	// Positions names two additional columns of the relation that hold the position of a row; zero
+	// means that there are none.
 	Positions PositionColumns
 
 	digest string
 }
 
-// PositionColumns are the names of the columns that say where a row of a list of
-// files stands: the number of its file in the order of the list, from 0 on
-// (UINTEGER), and the physical number of the row in that file, from 0 on (BIGINT).
-// No column of the table has these names.
+// PositionColumns are the names of the columns that hold a row's position in a list of files: the
+// zero-based index of its file in the list (UINTEGER), and the zero-based physical number of the
+// row in that file (BIGINT). No column of the table has these names.
 type PositionColumns struct{ File, Row string }
 
-// WithPositions returns the list with columns for positions.
+// WithPositions returns the list with position columns.
 func (l *FileList) WithPositions(columns PositionColumns) *FileList {
 	return l.with(func(out *FileList) { out.Positions = columns })
 }
 
-// WithStored returns the list for files that hold the columns under other names.
+// WithStored returns the list for files in which the columns have other names.
 func (l *FileList) WithStored(columns []Column) *FileList {
 	return l.with(func(out *FileList) { out.Stored = columns })
 }
@@ -91,7 +84,7 @@ func (l *FileList) WithColumnIDs(ids []int) *FileList {
 	return l.with(func(out *FileList) { out.ColumnIDs = ids })
 }
 
-// WithParts returns the list for files whose nested columns are looked into.
+// WithParts returns the list for files whose nested columns are resolved by parts.
 func (l *FileList) WithParts(parts [][]FieldID) *FileList {
 	return l.with(func(out *FileList) { out.Parts = parts })
 }
@@ -114,35 +107,33 @@ func (l *FileList) with(change func(*FileList)) *FileList {
 	return &out
 }
 
-// FileGroup are files with equal partition values.
+// FileGroup is a group of files with equal partition values.
 type FileGroup struct {
-	// Partition maps the columns that the files do not hold, which are the partition
-	// columns and those that are always NULL, to their values, as text that casts to the
-	// column's type; nil is NULL.
+	// Partition maps the columns that the files do not hold (the partition columns and those that
+	// are always NULL) to their values, as text that casts to the column's type; nil is NULL.
 	Partition map[string]*string
-	// Paths are below the table's location, with slashes, decoded.
+	// Paths are relative to the table's location, with slashes, decoded.
 	Paths []string
 }
 
-// DeletedRows are rows of one file of a list that are gone.
+// DeletedRows are the deleted rows of one file of a list.
 type DeletedRows struct {
-	// File is the number of the file in the order of the list, from 0 on. No file
-	// has two entries.
+	// File is the zero-based index of the file in the list. No file has two entries.
 	File int
-	// Rows are their physical numbers in the file: a bitmap as package
-	// engine/delta/deletion prints it.
+	// Rows are their physical numbers in the file: a bitmap in the format of package
+	// engine/delta/deletion.
 	Rows []byte
 }
 
-// NewFileList returns a list whose content address is computed once. The
-// arguments must not be changed afterwards.
+// NewFileList returns a list and computes its content address once. The arguments must not be
+// changed afterwards.
 func NewFileList(columns []Column, uniform bool, groups []FileGroup) *FileList {
 	l := &FileList{Columns: columns, Uniform: uniform, Groups: groups}
 	l.digest = l.address()
 	return l
 }
 
-// Digest is the content address of the list.
+// Digest returns the content address of the list.
 func (l *FileList) Digest() string {
 	if l.digest == "" {
 		return l.address() // decoded from a message
@@ -150,7 +141,7 @@ func (l *FileList) Digest() string {
 	return l.digest
 }
 
-// Len is the number of files.
+// Len returns the number of files.
 func (l *FileList) Len() int {
 	n := 0
 	for _, g := range l.Groups {
@@ -207,11 +198,11 @@ func (l *FileList) address() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// digest hashes fields so that two different lists of fields never run together.
+// digest hashes fields so that different lists of fields have different inputs.
 type digest struct{ hash.Hash }
 
 func (d digest) number(n int) {
-	_, _ = d.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) // a hash takes everything
+	_, _ = d.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) // a hash never fails
 }
 
 func (d digest) text(s string) {
@@ -229,8 +220,8 @@ func (d digest) parts(parts []FieldID) {
 	}
 }
 
-// Database is the content address of the source: the name under which an engine
-// keeps it. It is unguessable in practice and never shown to users.
+// Database returns the content address of the source, which is the name under which an engine
+// caches it. It is practically unguessable and never shown to users.
 func (s Source) Database() string {
 	text := s.Location + "\x00" + s.Identity
 	if s.Files != nil {
@@ -243,12 +234,11 @@ func (s Source) Database() string {
 // SourceTable is the table name inside every attached source.
 const SourceTable = "t"
 
-// IsZero reports the source of a [Barrier] that reads none.
+// IsZero reports whether s is the source of a [Barrier] that reads no table.
 func (s Source) IsZero() bool { return s.Location == "" }
 
-// Name are the three parts of the source's qualified name. A source that is
-// read from the log is a table of an attached database; one with a list of files
-// is a view among the session's own.
+// Name returns the three parts of the source's qualified name. A source that is read from the log
+// is a table of an attached database; one with a list of files is a view of the session.
 func (s Source) Name() (database, schema, table string) {
 	if s.Files != nil {
 		return BarrierDatabase, BarrierSchema, s.Database()
@@ -256,7 +246,7 @@ func (s Source) Name() (database, schema, table string) {
 	return s.Database(), "main", SourceTable
 }
 
-// Relation is the qualified name of the source in SQL, quoted.
+// Relation returns the qualified name of the source in SQL, quoted.
 func (s Source) Relation() string {
 	database, schema, table := s.Name()
 	return QuoteIdent(database) + "." + QuoteIdent(schema) + "." + QuoteIdent(table)

@@ -7,22 +7,21 @@ import (
 	"sync"
 )
 
-// maxRun is the most bytes that are asked of a store in one request.
+// maxRun is the maximum number of bytes that one request to a store reads.
 const maxRun = 16 << 20
 
-// cache holds blocks of write-once objects and reads what is missing from the
-// stores, each block once for all who wait for it.
+// cache holds blocks of write-once objects and reads missing blocks from the stores, each block
+// once for all callers that wait for it.
 //
-// A block that is wanted is in memory, or in a flight, or neither, and then the
-// next request starts its flight: under mu nobody sees anything between. Flights
-// of neighbouring blocks share one load, which lives as long as one of the
-// statements that joined it.
+// A requested block is in memory, or in a flight, or in neither, and then the next request starts
+// its flight; mu makes these transitions atomic. Flights of neighbouring blocks share one load,
+// which lives as long as one of the statements that joined it.
 type cache struct {
 	blockSize int64
-	run       int64 // blocks that are asked of a store at once, at most
+	run       int64 // maximum number of blocks in one request to a store
 	readAhead int64
 	known     *known
-	disk      *disk // nil without
+	disk      *disk // nil if there is no disk tier
 	metrics   *metrics
 	loads     sync.WaitGroup
 
@@ -31,7 +30,7 @@ type cache struct {
 	flights map[block]*flight
 }
 
-// block is one part of an object, blockSize bytes long unless it is the last.
+// block is one part of an object, blockSize bytes long unless it is the last one.
 type block struct {
 	object object
 	index  int64
@@ -40,7 +39,7 @@ type block struct {
 func newCache(opts Options, metrics *metrics) (*cache, error) {
 	c := &cache{
 		blockSize: opts.BlockBytes,
-		// A run never pushes its own first blocks out.
+		// A run never evicts its own first blocks.
 		run:       max(1, min(maxRun, opts.MemoryBytes/4)/opts.BlockBytes),
 		readAhead: int64(opts.ReadAhead),
 		known:     newKnown(opts.Recheck, opts.Now),
@@ -56,7 +55,7 @@ func newCache(opts Options, metrics *metrics) (*cache, error) {
 	return c, err
 }
 
-// close waits for loads, whose statements have ended, and for the disk.
+// close waits for loads, whose statements must have ended, and for the disk.
 func (c *cache) close() error {
 	c.loads.Wait()
 	if c.disk == nil {
@@ -65,8 +64,8 @@ func (c *cache) close() error {
 	return c.disk.close()
 }
 
-// retain drops what is kept of stores whose identity is not among those. What is
-// on its way from such a store stays until the next call.
+// retain drops the blocks of stores whose identity is not in identities. Blocks of such a store
+// that are being loaded remain until the next call.
 func (c *cache) retain(identities []string) {
 	stores := make(map[string]bool, len(identities))
 	marks := make(map[storeMark]bool, len(identities))
@@ -81,13 +80,13 @@ func (c *cache) retain(identities []string) {
 	c.disk.retain(marks)
 }
 
-// size is the length of a block.
+// size returns the length of a block.
 func (c *cache) size(b block) int64 {
 	return min(c.blockSize, b.object.size-b.index*c.blockSize)
 }
 
-// read yields the bytes [start, end) of an object, in pieces that must not be
-// changed. The first error ends the sequence.
+// read yields the bytes [start, end) of an object in slices that must not be changed. The first
+// error ends the sequence.
 func (c *cache) read(ctx context.Context, st *statement, location *Location, o object, start, end int64) iter.Seq2[[]byte, error] {
 	if !writeOnce(o.name) {
 		return c.pass(ctx, location, o, start, end)
@@ -111,7 +110,7 @@ func (c *cache) read(ctx context.Context, st *statement, location *Location, o o
 	}
 }
 
-// get returns one block; the caller wants those up to last next.
+// get returns one block. The caller will also read the blocks after it up to last.
 func (c *cache) get(ctx context.Context, st *statement, location *Location, b block, last int64) ([]byte, error) {
 	c.mu.Lock()
 	if data, ok := c.memory.get(b); ok {
@@ -135,8 +134,8 @@ func (c *cache) get(ctx context.Context, st *statement, location *Location, b bl
 	}
 }
 
-// start begins a load of b and of the missing blocks after it that are wanted
-// soon. The caller holds mu.
+// start begins a load of b and of the missing blocks after it that will be needed soon. The caller
+// holds mu.
 func (c *cache) start(location *Location, b block, last int64) *flight {
 	l := &load{cache: c, location: location, object: b.object, first: b.index, next: b.index, members: map[*statement]func() bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -155,9 +154,8 @@ func (c *cache) start(location *Location, b block, last int64) *flight {
 	return c.flights[b]
 }
 
-// runEnd is where a run from b on stops: behind what is wanted, or further when
-// it continues what is here already; before a block that is here, or at the
-// longest run.
+// runEnd returns the end of a run that starts at b. The run ends after last, or further if it
+// continues cached blocks; it ends earlier before a cached block, or at the maximum length.
 func (c *cache) runEnd(b block, last int64) int64 {
 	if b.index > 0 && c.present(block{b.object, b.index - 1}) {
 		last += c.readAhead
@@ -174,7 +172,7 @@ func (c *cache) present(b block) bool {
 	return c.memory.has(b) || c.flights[b] != nil || c.disk.has(b)
 }
 
-// land puts a block where all find it and hands it to those who wait.
+// land stores a block in the cache and passes it to the waiting callers.
 func (c *cache) land(b block, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

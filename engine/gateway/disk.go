@@ -18,16 +18,15 @@ import (
 
 const (
 	diskLock  = "lock"
-	diskTemp  = "writing" // the one file that is being written
-	diskQueue = 32        // blocks that wait to be written, at most
+	diskTemp  = "writing" // the file that is being written; there is at most one
+	diskQueue = 32        // maximum number of blocks that wait to be written
 )
 
-// disk keeps blocks as files, named by the digest of what they are a block of and
-// ended by a seal: a file that was torn, changed or renamed is no block. Reading
-// and writing never fail a request; a block that cannot be had from here comes
-// from its store.
+// disk stores blocks as files. The digest of a block's identity is the file's name, and the file
+// ends in a seal, so that truncated, changed and renamed files are recognised. Failures to read or
+// write never fail a request; a block that is not available here is read from its store.
 //
-// One goroutine writes and deletes. Readers find a file or they do not.
+// One goroutine writes and deletes files. Readers tolerate files that were deleted.
 type disk struct {
 	root      *os.Root
 	lock      *os.File
@@ -47,7 +46,7 @@ type diskBlock struct {
 
 type digest [sha256.Size]byte
 
-// storeMark is how the names of all blocks of one store begin.
+// storeMark is the common prefix of the names of all blocks of one store.
 type storeMark [8]byte
 
 func markOf(identity string) storeMark {
@@ -55,11 +54,12 @@ func markOf(identity string) storeMark {
 	return storeMark(sum[:len(storeMark{})])
 }
 
-// address is the name of a block; it leaves no doubt where one field ends.
+// address returns the name of a block. Its fields are hashed with their lengths, so that they
+// cannot be confused.
 func (d *disk) address(b block) digest {
 	h := sha256.New()
 	for _, text := range []string{b.object.identity, b.object.name} {
-		_ = binary.Write(h, binary.LittleEndian, int64(len(text))) // a hash takes everything
+		_ = binary.Write(h, binary.LittleEndian, int64(len(text))) // a hash never fails
 		_, _ = io.WriteString(h, text)
 	}
 	_ = binary.Write(h, binary.LittleEndian, []int64{b.object.size, b.object.stamp, d.blockSize, b.index})
@@ -74,9 +74,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sealSize is the length of a seal.
 const sealSize = sha256.Size + crc32.Size
 
-// seal is what ends a file: its name and a checksum of name and content. It is
-// against accidents; the folder is closed to everybody who would forge it. A
-// cryptographic digest would take as long as sending the block.
+// seal returns the end of a file: its name and a checksum of name and content. It detects
+// accidental damage, not forgery: only this process's user can write to the folder. A cryptographic
+// digest would take as long as sending the block.
 func seal(name digest, data []byte) [sealSize]byte {
 	sum := crc32.Update(crc32.Checksum(name[:], castagnoli), castagnoli, data)
 	var out [sealSize]byte
@@ -86,7 +86,7 @@ func seal(name digest, data []byte) [sealSize]byte {
 
 func (d digest) String() string { return hex.EncodeToString(d[:]) }
 
-// openDisk takes a folder over, with the blocks that an earlier process left.
+// openDisk takes over a folder with the blocks that an earlier process left.
 func openDisk(dir string, most, blockSize int64, metrics *metrics) (*disk, error) {
 	refuse := func(err error) error { return fmt.Errorf("%w: %w", ErrCacheDir, err) }
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -96,7 +96,7 @@ func openDisk(dir string, most, blockSize int64, metrics *metrics) (*disk, error
 	if err != nil {
 		return nil, refuse(err)
 	}
-	// Fails for a folder of somebody else, who could put files into it.
+	// Chmod fails for a folder of another user, who could put files into it.
 	if err := root.Chmod(".", 0o700); err != nil {
 		return nil, refuse(errors.Join(err, root.Close()))
 	}
@@ -115,9 +115,8 @@ func openDisk(dir string, most, blockSize int64, metrics *metrics) (*disk, error
 	return d, nil
 }
 
-// adopt takes in the files that have the name of a block, the youngest as the
-// last used. What they hold is looked at when it is read. Other files are left
-// alone.
+// adopt registers the files that have the name of a block, with the youngest as the most recently
+// used. Their content is checked when it is read. Other files are ignored.
 func (d *disk) adopt() error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
@@ -142,7 +141,7 @@ func (d *disk) adopt() error {
 	return nil
 }
 
-// keep enters a file and deletes those that have to leave for it.
+// keep registers a file and deletes the files that it evicts.
 func (d *disk) keep(name digest, size int64) {
 	d.mu.Lock()
 	gone := d.index.put(name, struct{}{}, size)
@@ -154,7 +153,7 @@ func (d *disk) keep(name digest, size int64) {
 	}
 }
 
-// drop forgets a file that is no block.
+// drop forgets a damaged file.
 func (d *disk) drop(name digest, reason string) {
 	d.mu.Lock()
 	d.index.remove(name)
@@ -164,8 +163,7 @@ func (d *disk) drop(name digest, reason string) {
 	_ = d.root.Remove(name.String())
 }
 
-// retain deletes the blocks of stores that are not among those with a mark. A nil
-// disk has none.
+// retain deletes the blocks of stores whose mark is not in stores. A nil disk has no blocks.
 func (d *disk) retain(stores map[storeMark]bool) {
 	if d == nil {
 		return
@@ -179,7 +177,7 @@ func (d *disk) retain(stores map[storeMark]bool) {
 	}
 }
 
-// has reports whether a block should be there. A nil disk has none.
+// has reports whether a block should exist. A nil disk has no blocks.
 func (d *disk) has(b block) bool {
 	if d == nil {
 		return false
@@ -189,7 +187,7 @@ func (d *disk) has(b block) bool {
 	return d.index.has(d.address(b))
 }
 
-// read returns a block of the given size, if it is there and whole.
+// read returns a block of the given size, if it exists and is intact.
 func (d *disk) read(b block, size int64) ([]byte, bool) {
 	name := d.address(b)
 	d.mu.Lock()
@@ -199,7 +197,7 @@ func (d *disk) read(b block, size int64) ([]byte, bool) {
 		return nil, false
 	}
 	data, err := d.load(name, size)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it had to leave meanwhile
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that does not exist was evicted meanwhile
 		d.drop(name, "damaged")
 	}
 	return data, err == nil
@@ -224,7 +222,7 @@ func (d *disk) load(name digest, size int64) ([]byte, error) {
 	return data[:size:size], nil
 }
 
-// write keeps a block, unless the disk is behind. It does not wait.
+// write queues a block to be written, unless the queue is full. It does not wait.
 func (d *disk) write(b block, data []byte) {
 	if d == nil {
 		return
@@ -247,8 +245,8 @@ func (d *disk) writing() {
 	}
 }
 
-// store writes a file and only then gives it its name. It is not synced: what a
-// crash leaves of it lacks the seal.
+// store writes a file completely before it gives it its name. The file is not synced: if a crash
+// truncates it, its seal is missing.
 func (d *disk) store(b diskBlock) error {
 	file, err := d.root.OpenFile(diskTemp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -265,8 +263,7 @@ func (d *disk) store(b diskBlock) error {
 	return d.root.Rename(diskTemp, b.name.String())
 }
 
-// close writes what waits and gives the folder up. No block is written or read
-// afterwards.
+// close writes the queued blocks and releases the folder. No block is written or read afterwards.
 func (d *disk) close() error {
 	close(d.queue)
 	<-d.written

@@ -12,33 +12,33 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// remoteScheme begins the roots of remote stores.
+// remoteScheme is the prefix of the roots of remote stores.
 const remoteScheme = "s3://"
 
-// Root is the root of a session for everything in a storage configuration: the
-// place below which its tables have their locations.
+// Root returns a session's root for a whole storage configuration. The locations of its tables are
+// below it.
 func Root(bucket string) string { return remoteScheme + bucket + "/" }
 
-// Engine is an engine whose sessions read remote stores through a gateway. Roots
-// of the form s3://bucket/ become locations of a key that lives as long as the
-// session; the inner engine gets that key and the remaining roots.
+// Engine is an engine whose sessions read remote stores through a gateway. Roots of the form
+// s3://bucket/ become locations of a key that lives as long as the session; the inner engine
+// receives that key and the remaining roots.
 type Engine struct {
 	engine.Engine
 	gateway *Gateway
 	locate  Locate
-	// RefuseLogs refuses statements that would have the engine itself read the log
-	// of a remote table: see [ErrNeedsIsolation]. It is set before the first session.
+	// RefuseLogs refuses statements for which the engine itself would read the log of a remote
+	// table: see [ErrNeedsIsolation]. It must be set before the first session is opened.
 	RefuseLogs bool
 }
 
-// Locate returns the location of a bucket that a session of owner names. Its
-// errors are those of [Engine.Open].
+// Locate returns the location of a bucket in a root of a session of owner. Engine.Open returns its
+// errors.
 type Locate func(ctx context.Context, owner, bucket string) (Location, error)
 
 var _ engine.Engine = (*Engine)(nil)
 
-// NewEngine wraps inner. Closing either of the two closes the sessions of both;
-// the gateway outlives them.
+// NewEngine wraps inner. Closing the returned engine or inner closes the sessions of both; the
+// gateway stays open.
 func NewEngine(inner engine.Engine, g *Gateway, locate Locate) *Engine {
 	return &Engine{Engine: inner, gateway: g, locate: locate}
 }
@@ -88,14 +88,14 @@ func splitRoots(roots []string) (local, buckets []string) {
 	return local, buckets
 }
 
-// session lets its key work while a statement runs.
+// session enables its key while a statement runs.
 type session struct {
 	engine.Session
 	grant      *Grant
 	refuseLogs bool
 }
 
-// survives refuses a statement that could end the process.
+// survives returns an error for a statement that could end the process.
 func (s *session) survives(st engine.Statement) error {
 	if !s.refuseLogs {
 		return nil
@@ -111,15 +111,14 @@ func (s *session) survives(st engine.Statement) error {
 	return nil
 }
 
-// ReadsRemoteLog reports whether the engine itself reads the log of a remote table.
-// Its reader can end the process when a statement stops before the last row, by an
-// error or because it has enough.
+// ReadsRemoteLog reports whether the engine itself reads the log of a remote table. Its log reader
+// can end the process when a statement stops before the last row, because of an error or a limit.
 func ReadsRemoteLog(src engine.Source) bool {
 	return src.Files == nil && strings.HasPrefix(src.Location, remoteScheme)
 }
 
-// Query ends the requests of st with ctx, and soon after its timeout: nothing
-// interrupts an engine that waits for an answer.
+// Query ends the requests of st with ctx, and soon after its timeout: an engine that waits for a
+// response cannot be interrupted.
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
 	if err := s.survives(st); err != nil {
 		return nil, err
@@ -135,13 +134,13 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	return &result{Result: r, session: s, requests: requests, end: cancel}, nil
 }
 
-// writer is a session that writes as well.
+// writer is a session that can also write.
 type writer struct {
 	*session
 	inner engine.Writer
 }
 
-// Write is like Query; it ends when all files are there.
+// Write is like Query; it returns when all files are written.
 func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
 	if err := w.survives(st.Statement); err != nil {
 		return nil, err
@@ -156,7 +155,7 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.D
 	return files, nil
 }
 
-// requestsOf is the context of a statement's requests; zero is no timeout.
+// requestsOf returns the context of a statement's requests; a timeout of zero means none.
 func requestsOf(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -164,8 +163,8 @@ func requestsOf(ctx context.Context, timeout time.Duration) (context.Context, co
 	return context.WithTimeoutCause(ctx, timeout+timeoutGrace, engine.ErrTimeout)
 }
 
-// timeoutGrace lets the engine stop a statement that timed out by itself, so
-// that it says so.
+// timeoutGrace is the time in which the engine itself can stop a statement that timed out, so that
+// the error says so.
 const timeoutGrace = 50 * time.Millisecond
 
 func (s *session) Close() error {
@@ -176,9 +175,9 @@ func (s *session) Close() error {
 // ClassStore is the class of an engine error whose cause was a remote store.
 const ClassStore = "store"
 
-// explain puts the failure of a store in the place of what the engine made of
-// the gateway's answer, and the end of the statement in the place of a read that
-// it broke. The cause is kept for the log and for errors.Is.
+// explain replaces the engine's error with the failure of the store that caused it, or with the
+// reason why the statement ended if that broke a read. The cause is available to the log and to
+// errors.Is.
 func (s *session) explain(requests context.Context, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Kind == engine.KindInterrupted {
@@ -195,7 +194,7 @@ func (s *session) explain(requests context.Context, err error) error {
 	return &storeError{failure: &engine.Error{Kind: engine.KindIO, Class: ClassStore, Position: -1, Text: cause.Error()}, cause: cause}
 }
 
-// storeError is an engine error with the store's own error below it.
+// storeError is an engine error that wraps the store's error.
 type storeError struct {
 	failure *engine.Error
 	cause   error
@@ -223,7 +222,7 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return batch, err
 }
 
-// Close ends the requests first: a batch that waits for one would hold it up.
+// Close ends the requests first: a batch that waits for a request would block it.
 func (r *result) Close() error {
 	r.end()
 	return r.Result.Close()

@@ -7,9 +7,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// entries lists the store as S3 does. Both agree but for one case: a folder is
-// left out by a Shallow listing that starts after a name in it, and is listed by
-// S3 as long as it holds a later name. There the folder is looked into.
+// entries lists the store as S3 does. The two differ in one case: a Shallow listing that starts
+// after a name in a folder omits that folder, while S3 lists it as long as it holds a later name.
+// In this case entries lists the folder itself.
 func (q *request) entries(prefix, after string, shallow bool) iter.Seq2[objstore.Object, error] {
 	store := q.location.Store
 	opts := objstore.ListOptions{StartAfter: after, Shallow: shallow}
@@ -29,7 +29,7 @@ func (q *request) entries(prefix, after string, shallow bool) iter.Seq2[objstore
 	}
 }
 
-// folderOf is the common prefix that the name after lies strictly in, if any.
+// folderOf returns the common prefix of the folder that contains the name after, if there is one.
 func folderOf(prefix, after string) (folder string, inside bool) {
 	rest, ok := strings.CutPrefix(after, prefix)
 	slash := strings.IndexByte(rest, '/')

@@ -6,18 +6,17 @@ import "errors"
 var (
 	// ErrClosed: Grant was called after Close. Not retried.
 	ErrClosed = errors.New("gateway is closed")
-	// ErrLocation: Grant was given a location that no address can name. A defect
-	// of the caller.
+	// ErrLocation: Grant was given a location that no address can name. This is a defect of the
+	// caller.
 	ErrLocation = errors.New("invalid location of a grant")
-	// ErrCacheDir: New cannot have the cache directory for itself: it is not a
-	// private folder, or another process uses it. The operator has to act.
+	// ErrCacheDir: New cannot use the cache directory exclusively: it is not a private folder, or
+	// another process uses it. The operator has to act.
 	ErrCacheDir = errors.New("cache directory cannot be used")
-	// ErrNeedsIsolation: the engine would read the log of a remote table itself, and
-	// runs in the server. Its log reader ends the process when a statement stops
-	// early (it frees connections outside of its runtime), which only a process of
-	// its own may suffer. Not retried: 409.
+	// ErrNeedsIsolation: the engine runs in the server and would read the log of a remote table
+	// itself. Its log reader can end the process when a statement stops early (it frees connections
+	// outside of its runtime), which is acceptable only in a worker process. Not retried: 409.
 	ErrNeedsIsolation = errors.New("reading this table needs isolation")
-	// ErrContent: a store returned other bytes than it announced, or an object
-	// changed while it was read. A Cause; the statement may be run again (503).
+	// ErrContent: a store returned other bytes than it announced, or an object changed while it was
+	// read. It can be a [Grant.Cause]; the statement may be run again (503).
 	ErrContent = errors.New("store returned other content than it announced")
 )

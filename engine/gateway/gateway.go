@@ -13,32 +13,32 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Region is the only region of the endpoint; signatures name it.
+// Region is the only region of the endpoint and part of its signatures.
 const Region = "lakewarden"
 
 // Options are the optional parts of a Gateway; zero values are usable.
 type Options struct {
-	// MemoryBytes and DiskBytes cap the two tiers of the block cache; blocks on
-	// their way, one for each read from a store and 32 to the disk at most, come on
-	// top. Zero is 256 MiB and 4 GiB.
+	// MemoryBytes and DiskBytes limit the two tiers of the block cache. Blocks in transit (one for
+	// each read from a store, and up to 32 for the disk) are not counted. Zero is 256 MiB and 4
+	// GiB.
 	MemoryBytes, DiskBytes int64
-	// Dir holds the blocks on disk, for this process alone; they outlive it.
-	// Empty means no disk tier.
+	// Dir is the directory for blocks on disk. It belongs to this process alone; the blocks outlive
+	// the process. Empty means no disk tier.
 	Dir string
-	// BlockBytes is the unit of the cache and of reads from stores; zero is
-	// 1 MiB.
+	// BlockBytes is the size of a block, the unit of the cache and of reads from stores; zero is 1
+	// MiB.
 	BlockBytes int64
-	// ReadAhead is how many blocks are read beyond a request that continues
-	// where cached blocks end; zero is 2, negative none.
+	// ReadAhead is how many blocks are read beyond a request that continues cached blocks; zero is
+	// 2, negative none.
 	ReadAhead int
-	// Recheck is how long the size of a write-once object is believed without
-	// asking the store; zero is five minutes. Listings tell earlier.
+	// Recheck is how long the description of a write-once object is used without asking the store;
+	// zero is five minutes. Listings update descriptions earlier.
 	Recheck time.Duration
-	// Registerer takes the metrics; nil keeps them private.
+	// Registerer receives the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
-	// Logger takes connection errors, at debug level; nil discards them.
+	// Logger receives connection errors, at debug level; nil discards them.
 	Logger *slog.Logger
-	// Now is the clock of signatures and of Recheck; nil is time.Now.
+	// Now is the clock for signatures and for Recheck; nil is time.Now.
 	Now func() time.Time
 }
 
@@ -89,8 +89,8 @@ type Gateway struct {
 	requests sync.WaitGroup
 }
 
-// New listens on a free port of 127.0.0.1 and serves until Close. It fails with
-// ErrCacheDir, or when there is no port.
+// New listens on a free port of 127.0.0.1 and serves until Close. It returns ErrCacheDir, or an
+// error if it cannot listen.
 func New(opts Options) (*Gateway, error) {
 	opts = opts.withDefaults()
 	metrics := newMetrics(opts.Registerer)
@@ -114,8 +114,8 @@ func New(opts Options) (*Gateway, error) {
 	g.server = &http.Server{
 		Handler:           g,
 		ReadHeaderTimeout: 10 * time.Second,
-		// Longer than sessions stay open between statements, so that the first
-		// request of the next one does not meet a closed connection.
+		// This is longer than sessions stay open between statements, so that the first request of
+		// the next statement does not meet a closed connection.
 		IdleTimeout:    time.Hour,
 		MaxHeaderBytes: 32 << 10,
 		ErrorLog:       slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
@@ -127,15 +127,15 @@ func New(opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Retain drops what the cache holds of stores other than those with the given
-// [Location.Identity], on disk too, also what an earlier process left there.
+// Retain drops the blocks, in memory and on disk, of stores other than those with the given
+// [Location.Identity], including blocks that an earlier process left.
 func (g *Gateway) Retain(identities []string) { g.cache.retain(identities) }
 
-// Endpoint is host:port, spoken to without TLS.
+// Endpoint returns host:port. The connection does not use TLS.
 func (g *Gateway) Endpoint() string { return g.endpoint }
 
-// Close revokes every key, breaks running requests and waits for them and for
-// the cache. It is idempotent.
+// Close revokes every key, aborts running requests and waits for them and for the cache. It is
+// idempotent.
 func (g *Gateway) Close() error {
 	g.mu.Lock()
 	if g.closed {

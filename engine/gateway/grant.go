@@ -15,31 +15,30 @@ import (
 
 // Location is a part of one store that a session may read.
 type Location struct {
-	// Bucket is the name of the storage configuration in addresses:
-	// s3://<Bucket>/…
+	// Bucket names the storage configuration in addresses: s3://<Bucket>/…
 	Bucket string
-	// Identity names the place behind the configuration in the cache: sessions
-	// with equal identities share blocks. It changes whenever the configuration
-	// points to another place, not when only its credential changes.
+	// Identity identifies the configuration's place in the cache: sessions with equal identities
+	// share blocks. It changes whenever the configuration points to another place, but not if only
+	// its credential changes.
 	Identity string
 	// Store is the configuration's store.
 	Store objstore.Bucket
-	// Prefixes are folders of the store, without a slash at either end; an empty
-	// one is the whole store.
+	// Prefixes are folders of the store, without a slash at either end; an empty prefix is the
+	// whole store.
 	Prefixes []string
 }
 
 // Grant is the key of one session. It is safe for concurrent use.
 type Grant struct {
-	// Endpoint is host:port, Region what signatures name.
+	// Endpoint is host:port; Region is the region that signatures name.
 	Endpoint, Region string
-	// AccessKey and SecretKey are valid until Close, and only here.
+	// AccessKey and SecretKey are valid until Close, and for this gateway only.
 	AccessKey, SecretKey string
-	// Prefixes are what the key opens: s3://bucket/prefix/.
+	// Prefixes are the locations that the key opens: s3://bucket/prefix/.
 	Prefixes []string
 
 	gateway   *Gateway
-	signer    *v4.Signer // remembers derived keys, so each grant has its own
+	signer    *v4.Signer // caches derived keys, so each grant has its own
 	locations map[string]*Location
 
 	mu        sync.Mutex
@@ -47,8 +46,7 @@ type Grant struct {
 	statement *statement
 }
 
-// Grant makes a key for the given locations. It fails with ErrLocation or
-// ErrClosed.
+// Grant makes a key for the given locations. It returns ErrLocation or ErrClosed.
 func (g *Gateway) Grant(locations ...Location) (*Grant, error) {
 	grant := &Grant{
 		Endpoint:  g.endpoint,
@@ -97,7 +95,7 @@ func (g *Grant) add(location Location) error {
 	return nil
 }
 
-// validBucket is the rule of S3, as far as addresses need it.
+// validBucket reports whether name follows the rules of S3 that matter in addresses.
 func validBucket(name string) bool {
 	if len(name) < 3 || len(name) > 63 {
 		return false
@@ -110,8 +108,8 @@ func validBucket(name string) bool {
 	return true
 }
 
-// open returns the location of a bucket if the key opens name in it. A listing
-// asks for its prefix, which has to be the folder or to lie in it.
+// open returns the location of a bucket if the key opens name in it. For a listing, name is its
+// prefix, which has to be an opened folder or below one.
 func (g *Grant) open(bucket, name string) (*Location, bool) {
 	location := g.locations[bucket]
 	if location == nil {
@@ -125,8 +123,7 @@ func (g *Grant) open(bucket, name string) (*Location, bool) {
 	return nil, false
 }
 
-// Close revokes the key: running requests are broken, later ones refused. It is
-// idempotent.
+// Close revokes the key: running requests are aborted, later ones refused. It is idempotent.
 func (g *Grant) Close() {
 	g.gateway.mu.Lock()
 	if _, live := g.gateway.grants[g.AccessKey]; live {
@@ -142,7 +139,7 @@ func (g *Grant) Close() {
 	}
 }
 
-// statement is what requests work for. A session runs one at a time.
+// statement is the owner of requests. A session runs one at a time.
 type statement struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -151,9 +148,9 @@ type statement struct {
 	cause error
 }
 
-// Begin lets requests in for a statement that runs under ctx; they end with ctx,
-// with end or with the next Begin, whichever comes first. Without a statement
-// every request is refused. end is idempotent.
+// Begin admits requests for a statement that runs under ctx, until ctx ends, end is called or Begin
+// is called again, whichever is first. Without a statement every request is refused. end is
+// idempotent.
 func (g *Grant) Begin(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	st := &statement{ctx: ctx, cancel: cancel}
@@ -169,10 +166,9 @@ func (g *Grant) Begin(ctx context.Context) (end func()) {
 	return cancel
 }
 
-// Cause is the first failure of a store that the running or the last statement
-// met, nil if there was none: an error of objstore or ErrContent, which the
-// engine itself only knows as a 400. Missing objects and ended contexts are no
-// failures of a store.
+// Cause returns the first failure of a store during the running or the last statement, or nil: an
+// error of objstore or ErrContent, of which the engine itself sees only a 400. Missing objects and
+// ended contexts are not failures of a store.
 func (g *Grant) Cause() error {
 	st := g.current()
 	if st == nil {
@@ -189,7 +185,7 @@ func (g *Grant) current() *statement {
 	return g.statement
 }
 
-// running is the statement that a request may work for, or nil.
+// running returns the statement to which a request can belong, or nil.
 func (g *Grant) running() *statement {
 	st := g.current()
 	if st == nil || st.ctx.Err() != nil {
@@ -198,7 +194,7 @@ func (g *Grant) running() *statement {
 	return st
 }
 
-// failed remembers why a request of the statement failed.
+// failed records why a request of the statement failed, if it is the first failure.
 func (s *statement) failed(err error) {
 	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrInvalidName) {
 		return

@@ -15,7 +15,7 @@ import (
 // request is one authenticated request of a statement.
 type request struct {
 	gateway   *Gateway
-	ctx       context.Context // of the statement and of the connection
+	ctx       context.Context // ends with the statement or the connection
 	statement *statement
 	location  *Location
 	w         http.ResponseWriter
@@ -30,7 +30,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer g.requests.Done()
-	op, outcome := "other", "aborted" // what a panic leaves behind
+	op, outcome := "other", "aborted" // after a panic
 	defer func() { g.metrics.requests.WithLabelValues(op, outcome).Inc() }()
 	var refused *refusal
 	if op, refused = g.serve(w, r); refused != nil {
@@ -39,7 +39,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	outcome = outcomeOf(refused)
 }
 
-// enter counts a request that Close waits for, unless Close was called.
+// enter registers a request for which Close waits. It returns false after Close.
 func (g *Gateway) enter() bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -49,7 +49,7 @@ func (g *Gateway) enter() bool {
 	return !g.closed
 }
 
-// serve answers a request, or returns its operation and why it is refused.
+// serve answers a request. It returns the operation and, if the request is refused, the reason.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) (op string, refused *refusal) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return "write", refuseMethod
@@ -84,10 +84,10 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) (op string, refu
 	return op, q.run(op)
 }
 
-// refusalOutside is the answer to names that a key does not open. The Delta
-// kernel escapes the folder of a table twice when it asks for this one file, and
-// so asks beside the table's prefix; it reads on without the hint when it is
-// missing, and not at all when it is refused.
+// refusalOutside returns the response to names that a key does not open. When the Delta kernel
+// reads this one file it escapes the folder of the table twice, so its request is outside the
+// table's prefix. The kernel continues without the hint if the file is missing, but fails if it is
+// refused.
 func refusalOutside(name string) *refusal {
 	if path.Base(name) == "_last_checkpoint" {
 		return refuseMissing
@@ -105,16 +105,16 @@ func operation(method, name string) string {
 	return "get"
 }
 
-// flushTime is how long the rest of an answer may take when its handler is done.
+// flushTime limits how long the rest of a response may take after its handler has returned.
 const flushTime = 5 * time.Second
 
-// attach ties a request to its statement: the context ends with the first of
-// both, and an answer that nobody takes does not hold the connection beyond it.
+// attach binds a request to its statement: the returned context ends with either, and a client that
+// does not read the response cannot hold the connection longer.
 func (s *statement) attach(w http.ResponseWriter, r *http.Request) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	gone := context.AfterFunc(r.Context(), cancel)
 	control := http.NewResponseController(w)
-	until := func(t time.Time) { _ = control.SetWriteDeadline(t) } // fails on connections that are gone
+	until := func(t time.Time) { _ = control.SetWriteDeadline(t) } // fails on closed connections
 	until(time.Time{})
 	cut := make(chan struct{})
 	overdue := context.AfterFunc(ctx, func() {
@@ -125,7 +125,7 @@ func (s *statement) attach(w http.ResponseWriter, r *http.Request) (context.Cont
 		if !overdue() {
 			<-cut
 		}
-		// So that the refusal still goes out, and the connection lives on.
+		// The refusal can still be sent, and the connection can be reused.
 		until(time.Now().Add(flushTime))
 		gone()
 		cancel()
@@ -151,14 +151,14 @@ func (q *request) run(op string) *refusal {
 	return refusalOf(err)
 }
 
-// redescribes is how often an object is described anew that was replaced between
-// its description and its bytes.
+// redescribes is how often an object is described again that was replaced between its description
+// and its bytes.
 const redescribes = 2
 
 // object answers HeadObject and GetObject.
 func (q *request) object() error {
 	for key := range q.query {
-		// The operation that some clients name is decided by the method here.
+		// Some clients name the operation in x-id; the method decides it here.
 		if key != "x-id" {
 			return refuseArgument
 		}
@@ -196,8 +196,8 @@ func (q *request) content() error {
 	return q.send(object, span)
 }
 
-// send streams the bytes of an object. The status is sent with the first of
-// them; what fails later breaks the connection.
+// send streams the bytes of an object. It sends the status with the first of them; a later failure
+// breaks the connection.
 func (q *request) send(object object, span span) error {
 	sent := false
 	for piece, err := range q.gateway.cache.read(q.ctx, q.statement, q.location, object, span.start, span.end) {

@@ -8,9 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// object is one content under one name: what the cache keys blocks by.
+// object identifies one content of one name. It is part of the key of blocks.
 type object struct {
-	identity string // of the configuration
+	identity string // Location.Identity
 	name     string
 	size     int64
 	stamp    int64 // time of the last change, in nanoseconds
@@ -20,8 +20,8 @@ func describe(location *Location, found objstore.Object) object {
 	return object{identity: location.Identity, name: found.Name, size: found.Size, stamp: found.ModTime.UnixNano()}
 }
 
-// same reports whether two descriptions can be of one content. Stores describe
-// one object to the second in one answer and more finely in another.
+// same reports whether two descriptions can be of one content. Some stores round the time of last
+// change to a second in some responses only.
 func (o object) same(other object) bool {
 	const second = int64(time.Second)
 	a, b := o.stamp, other.stamp
@@ -31,11 +31,10 @@ func (o object) same(other object) bool {
 	return o.size == other.size && a == b
 }
 
-// maxKnown bounds the objects whose description is remembered.
+// maxKnown bounds the number of cached descriptions.
 const maxKnown = 100_000
 
-// known remembers descriptions of write-once objects. It is safe for concurrent
-// use.
+// known caches descriptions of write-once objects. It is safe for concurrent use.
 type known struct {
 	recheck time.Duration
 	now     func() time.Time
@@ -55,7 +54,7 @@ func newKnown(recheck time.Duration, now func() time.Time) *known {
 	return &known{recheck: recheck, now: now, objects: newLRU[place, sighting](maxKnown)}
 }
 
-// get returns what is known and young enough to be believed.
+// get returns a description if it is known and recent enough.
 func (k *known) get(identity, name string) (object, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,8 +62,8 @@ func (k *known) get(identity, name string) (object, bool) {
 	return seen.object, ok && k.now().Sub(seen.at) < k.recheck
 }
 
-// learn takes what a store says now and returns the description to go on with:
-// the one that blocks are kept under, if it is the same content.
+// learn records a store's current description and returns the one to use: the one under which
+// blocks are cached, if the content is the same.
 func (k *known) learn(seen object) object {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,7 +75,7 @@ func (k *known) learn(seen object) object {
 	return seen
 }
 
-// forget drops a description that turned out to be wrong.
+// forget drops a wrong description.
 func (k *known) forget(wrong object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,14 +85,14 @@ func (k *known) forget(wrong object) {
 	}
 }
 
-// retain drops what is known of other stores.
+// retain drops the descriptions of other stores.
 func (k *known) retain(stores map[string]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.objects.removeWhere(func(at place) bool { return !stores[at.identity] })
 }
 
-// stat describes an object, from what is known if it is written once.
+// stat describes an object, from the cached descriptions if the object is write-once.
 func (c *cache) stat(ctx context.Context, location *Location, name string) (object, error) {
 	if known, ok := c.known.get(location.Identity, name); ok {
 		return known, nil
@@ -106,7 +105,7 @@ func (c *cache) stat(ctx context.Context, location *Location, name string) (obje
 	return c.learn(location, found), nil
 }
 
-// learn takes one entry of a listing.
+// learn records one entry of a listing.
 func (c *cache) learn(location *Location, found objstore.Object) object {
 	seen := describe(location, found)
 	if !writeOnce(found.Name) {

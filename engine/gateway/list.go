@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// maxKeys is the size of a page, at most and by default, as in S3.
+// maxKeys is the maximum and default size of a page, as in S3.
 const maxKeys = 1000
 
 // listing is a page of ListObjectsV2.
@@ -43,11 +43,11 @@ type listedObject struct {
 
 type commonPrefix struct{ Prefix string }
 
-// listArguments are the parameters that a listing may have.
+// listArguments are the parameters that a listing accepts.
 var listArguments = []string{"list-type", "prefix", "delimiter", "start-after", "continuation-token",
 	"max-keys", "encoding-type", "fetch-owner", "x-id"}
 
-// list answers ListObjectsV2. It always asks the store.
+// list answers ListObjectsV2. It always reads the listing from the store.
 func (q *request) list() error {
 	page, after, err := q.listing()
 	if err != nil {
@@ -73,7 +73,7 @@ func (q *request) list() error {
 	return nil
 }
 
-// listing reads the parameters: the page to fill and the name it begins after.
+// listing parses the parameters. It returns an empty page and the name after which the page begins.
 func (q *request) listing() (page listing, after string, err error) {
 	for key, values := range q.query {
 		if !slices.Contains(listArguments, key) || len(values) != 1 {
@@ -106,7 +106,7 @@ func (q *request) listing() (page listing, after string, err error) {
 	return page, after, nil
 }
 
-// add puts an object or a common prefix on the page.
+// add adds an object or a common prefix to the page.
 func (p *listing) add(c *cache, location *Location, found objstore.Object) {
 	p.KeyCount++
 	if strings.HasSuffix(found.Name, "/") {
@@ -120,7 +120,7 @@ func (p *listing) add(c *cache, location *Location, found objstore.Object) {
 	})
 }
 
-// encode escapes what came from names, as encoding-type=url asks for.
+// encode escapes the names on the page, as encoding-type=url requires.
 func (p *listing) encode() {
 	for _, text := range []*string{&p.Prefix, &p.Delimiter, &p.StartAfter} {
 		*text = escape(*text)
@@ -133,12 +133,12 @@ func (p *listing) encode() {
 	}
 }
 
-// escape leaves slashes as they are, like S3.
+// escape escapes a name except for its slashes, like S3.
 func escape(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(url.QueryEscape(name), "+", "%20"), "%2F", "/")
 }
 
-// etag is a tag that names one content under one name.
+// etag returns a tag that identifies one content under one name.
 func (o object) etag() string {
 	return `"` + strconv.FormatUint(uint64(o.stamp), 36) + "-" + strconv.FormatInt(o.size, 36) + `"`
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// resumes is how often a load goes on after a body that broke. Requests that do
-// not even begin were repeated by the store's provider already.
+// resumes is how often a load continues after a body that broke. Requests that fail earlier were
+// already repeated by the store's provider.
 const resumes = 2
 
-// flight is a block on its way. Its fields are set before landed is closed.
+// flight is a block that is being read. Its fields are set before landed is closed.
 type flight struct {
 	load   *load
 	landed chan struct{}
@@ -22,27 +22,27 @@ type flight struct {
 	err    error
 }
 
-// load brings the blocks [first, end) of one object.
+// load reads the blocks [first, end) of one object.
 type load struct {
 	cache      *cache
 	location   *Location
 	object     object
 	first, end int64
-	next       int64 // the first that has not landed; of the loading goroutine
+	next       int64 // first block that has not landed; used by the loading goroutine only
 	onDisk     bool
 	ctx        context.Context
 	cancel     context.CancelFunc
-	members    map[*statement]func() bool // with how to stop waiting for their end; under cache.mu
+	members    map[*statement]func() bool // values stop watching the end of the statement; guarded by cache.mu
 }
 
-// join keeps the load going until the statement ends. The caller holds mu.
+// join makes the load continue until the statement ends. The caller holds mu.
 func (l *load) join(st *statement) {
 	if _, joined := l.members[st]; !joined {
 		l.members[st] = context.AfterFunc(st.ctx, func() { l.leave(st) })
 	}
 }
 
-// leave gives the load up when nobody is left; who comes later starts anew.
+// leave cancels the load if no statement remains; a later request starts a new one.
 func (l *load) leave(st *statement) {
 	l.cache.mu.Lock()
 	defer l.cache.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *load) done() {
 	clear(l.members)
 }
 
-// stream reads the blocks that are missing still in one request.
+// stream reads the remaining blocks in one request.
 func (l *load) stream() error {
 	c, o := l.cache, l.object
 	body, err := openBody(l.ctx, l.location.Store, o, l.next*c.blockSize, min(l.end*c.blockSize, o.size))
@@ -113,15 +113,14 @@ func (l *load) stream() error {
 	return nil
 }
 
-// body reads a range of an object and trusts no length.
+// body reads a range of an object and checks its length.
 type body struct {
 	r     io.ReadCloser
 	left  int64
-	atEnd bool // the range ends where the object should
+	atEnd bool // the range reaches the expected end of the object
 }
 
-// brokenBody marks an error in the middle of a body, after which a read may go
-// on from there.
+// brokenBody is an error in the middle of a body, after which a read may resume.
 type brokenBody struct{ error }
 
 func (e brokenBody) Unwrap() error { return e.error }
@@ -129,7 +128,7 @@ func (e brokenBody) Unwrap() error { return e.error }
 func openBody(ctx context.Context, store objstore.Bucket, o object, start, end int64) (*body, error) {
 	length := end - start
 	if end == o.size {
-		length = -1 // to the end, wherever the store thinks it is
+		length = -1 // to the end according to the store
 	}
 	r, err := store.GetRange(ctx, o.name, start, length)
 	if err != nil {
@@ -138,8 +137,7 @@ func openBody(ctx context.Context, store objstore.Bucket, o object, start, end i
 	return &body{r: r, left: end - start, atEnd: end == o.size}, nil
 }
 
-// fill reads len(p) bytes, the last of them only if nothing follows that should
-// not.
+// fill reads len(p) bytes. At the end of the object it also checks that no byte follows.
 func (b *body) fill(p []byte) error {
 	_, err := io.ReadFull(b.r, p)
 	switch {
@@ -163,7 +161,7 @@ func (b *body) fill(p []byte) error {
 
 func (b *body) close() { _ = b.r.Close() }
 
-// pass reads an object that may change, straight from the store.
+// pass reads a mutable object directly from the store.
 func (c *cache) pass(ctx context.Context, location *Location, o object, start, end int64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if start == end {

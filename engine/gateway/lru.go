@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// lru maps keys to values up to a total cost; the least recently used value leaves
-// first. It is not safe for concurrent use.
+// lru maps keys to values up to a total cost and evicts the least recently used value first. It is
+// not safe for concurrent use.
 type lru[K comparable, V any] struct {
 	most, used int64
 	entries    *simplelru.LRU[K, entry[V]]
@@ -20,11 +20,11 @@ type entry[V any] struct {
 
 func newLRU[K comparable, V any](most int64) *lru[K, V] {
 	l := &lru[K, V]{most: most}
-	l.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ K, e entry[V]) { l.used -= e.cost }) // fails at size 0 only
+	l.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ K, e entry[V]) { l.used -= e.cost }) // fails for size 0 only
 	return l
 }
 
-// has reports whether key is present, which does not count as a use.
+// has reports whether key is present. It does not count as a use.
 func (l *lru[K, V]) has(key K) bool { return l.entries.Contains(key) }
 
 func (l *lru[K, V]) get(key K) (value V, ok bool) {
@@ -32,8 +32,8 @@ func (l *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.value, ok
 }
 
-// put sets a value and returns the keys that had to leave for it; a value that
-// costs more than everything leaves itself.
+// put sets a value and returns the evicted keys. A value that costs more than the limit is evicted
+// itself.
 func (l *lru[K, V]) put(key K, value V, cost int64) (gone []K) {
 	l.remove(key)
 	l.entries.Add(key, entry[V]{value, cost})
@@ -47,8 +47,7 @@ func (l *lru[K, V]) put(key K, value V, cost int64) (gone []K) {
 
 func (l *lru[K, V]) remove(key K) { l.entries.Remove(key) }
 
-// removeWhere removes the entries for whose key match is true and returns their
-// keys.
+// removeWhere removes the entries for whose key match returns true and returns their keys.
 func (l *lru[K, V]) removeWhere(match func(K) bool) (gone []K) {
 	for _, key := range l.entries.Keys() {
 		if match(key) {

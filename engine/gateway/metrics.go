@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are the gateway's collectors. No label holds a name of a user, a
-// configuration or an object.
+// metrics are the gateway's collectors. No label contains a name of a user, a configuration or an
+// object.
 type metrics struct {
 	requests *prometheus.CounterVec
 	grants   prometheus.Gauge
@@ -19,7 +19,7 @@ type metrics struct {
 	lost     *prometheus.CounterVec
 }
 
-// newMetrics panics when the collectors are registered already: a wiring mistake.
+// newMetrics panics if the collectors are registered already, which is a programming error.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	auto := promauto.With(reg)
 	return &metrics{
@@ -55,7 +55,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// outcomeOf is the label of an answer.
+// outcomeOf returns the label of a response.
 func outcomeOf(refused *refusal) string {
 	switch {
 	case refused == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// refusal is an error answer in the form of S3.
+// refusal is an error response in the form of S3.
 type refusal struct {
 	status  int
 	code    string
@@ -19,7 +19,7 @@ type refusal struct {
 // Error implements error, so that the operations can return a refusal.
 func (f *refusal) Error() string { return f.code }
 
-// The refusals. What a key does not open looks the same whether it exists or not.
+// The refusals. A name that a key does not open gets the same response whether it exists or not.
 var (
 	refuseAccess    = &refusal{http.StatusForbidden, "AccessDenied", "Access Denied"}
 	refuseKey       = &refusal{http.StatusForbidden, "InvalidAccessKeyId", "The access key does not exist."}
@@ -32,8 +32,8 @@ var (
 	refuseMissing   = &refusal{http.StatusNotFound, "NoSuchKey", "The object does not exist."}
 	refuseMatch     = &refusal{http.StatusPreconditionFailed, "PreconditionFailed", "The object has another tag."}
 	refuseRange     = &refusal{http.StatusRequestedRangeNotSatisfiable, "InvalidRange", "The range lies outside of the object."}
-	// refuseStore and refuseEnded are 400 on purpose: the Delta kernel repeats
-	// 5xx and 429 up to eleven times.
+	// refuseStore and refuseEnded are 400 on purpose: the Delta kernel retries 5xx and 429 up to
+	// eleven times.
 	refuseStore = &refusal{http.StatusBadRequest, "StoreFailed", "The store failed."}
 	refuseEnded = &refusal{http.StatusBadRequest, "RequestCancelled", "The statement has ended."}
 )
@@ -55,7 +55,7 @@ type errorBody struct {
 	Message string   `xml:"Message"`
 }
 
-// write sends the refusal. Nothing of the request is repeated in it.
+// write sends the refusal. It contains nothing from the request.
 func (f *refusal) write(w http.ResponseWriter, method string) {
 	if f == refuseMethod {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -65,7 +65,7 @@ func (f *refusal) write(w http.ResponseWriter, method string) {
 
 func writeXML(w http.ResponseWriter, method string, status int, body any) {
 	text, err := xml.Marshal(body)
-	if err != nil { // our own structs: a defect
+	if err != nil { // a defect: only structs of this package are encoded
 		panic(err)
 	}
 	text = append([]byte(xml.Header), text...)
@@ -73,6 +73,6 @@ func writeXML(w http.ResponseWriter, method string, status int, body any) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	if method != http.MethodHead {
-		_, _ = w.Write(text) // a client that is gone has its answer
+		_, _ = w.Write(text) // fails if the client has disconnected
 	}
 }

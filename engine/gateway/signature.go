@@ -24,7 +24,7 @@ const (
 	bodyHeader  = "X-Amz-Content-Sha256"
 )
 
-// newSigner returns a signer for S3, whose paths are escaped once.
+// newSigner returns a signer for S3, which escapes paths once.
 func newSigner() *v4.Signer {
 	return v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
 }
@@ -62,8 +62,7 @@ func parseAuthorization(header http.Header) (authorization, bool) {
 	return a, ok && err == nil && len(fields) == 3
 }
 
-// authenticate finds the grant of a request and checks its signature. It returns
-// the refusal, or nil.
+// authenticate returns the grant of a request if its signature is valid, and otherwise the refusal.
 func (g *Gateway) authenticate(r *http.Request) (*Grant, *refusal) {
 	a, ok := parseAuthorization(r.Header)
 	if !ok {
@@ -91,8 +90,8 @@ func (g *Gateway) authenticate(r *http.Request) (*Grant, *refusal) {
 	return grant, nil
 }
 
-// covers reports whether everything that changes the meaning of a request is
-// signed: its host, every header of Amazon's, and that it has no body.
+// covers reports whether everything that changes the meaning of a request is signed: its host,
+// every x-amz header, and the digest of the empty body.
 func (a authorization) covers(header http.Header) bool {
 	for name, values := range header {
 		lower := strings.ToLower(name)
@@ -104,14 +103,14 @@ func (a authorization) covers(header http.Header) bool {
 	return slices.Contains(a.headers, "host") && (body == unsigned || body == emptyDigest)
 }
 
-// sign signs what r says anew and returns the signature; nil if it cannot be
-// signed, which equals no signature of a client.
+// sign computes the signature of r. It returns nil, which equals no signature of a client, if r
+// cannot be signed.
 func (g *Grant) sign(r *http.Request, headers []string, at time.Time) []byte {
 	again := &http.Request{
 		Method: r.Method,
 		Host:   r.Host,
 		Header: http.Header{},
-		// The path as S3 signs it, however the client escaped it on the wire.
+		// The path as S3 signs it, however the client escaped it in the request.
 		URL: &url.URL{Scheme: "http", Host: r.Host, Path: r.URL.Path,
 			RawPath: httpbinding.EscapePath(r.URL.Path, false), RawQuery: r.URL.RawQuery},
 	}

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// span is the part of an object that a request is for: [start, end).
+// span is the requested part of an object: [start, end).
 type span struct {
 	start, end int64
-	partial    bool // a range was asked for
-	outside    bool // and there is nothing of it
+	partial    bool // the request has a range
+	outside    bool // the range is beyond the object
 }
 
-// parseRange resolves a Range header: bytes=a-b, a- or -n. Other forms are
-// refused, so that nobody who asked for a part is sent a whole object.
+// parseRange resolves a Range header: bytes=a-b, a- or -n. Other forms are refused, so that a
+// request for a part never returns a whole object.
 func parseRange(header []string, size int64) (span, error) {
 	if len(header) == 0 {
 		return span{end: size}, nil
@@ -46,7 +46,7 @@ func parseRange(header []string, size int64) (span, error) {
 	return within(start, min(end, size-1)+1, size)
 }
 
-// digits is a number without a sign.
+// digits parses a number without a sign.
 func digits(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	return int64(n), err

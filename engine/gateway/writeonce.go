@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// writeOnce reports whether objects of this name are written once and never
-// changed while their table lives: data files, deletion vectors and change data
-// beside the log; commits, compacted commits, checksums, checkpoints and their
-// sidecars in it. _last_checkpoint and whatever else is not known here may
-// change, and is never cached.
+// writeOnce reports whether objects of this name are never changed while their table lives: data
+// files, deletion vectors and change data next to the log; commits, compacted commits, checksums,
+// checkpoints and their sidecars in it. _last_checkpoint and all other names may change, and are
+// never cached.
 func writeOnce(name string) bool {
 	dir, base := path.Split(name)
 	folder := path.Base(dir)
