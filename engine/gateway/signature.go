@@ -90,8 +90,8 @@ func (g *Gateway) authenticate(r *http.Request) (*Grant, *refusal) {
 	return grant, nil
 }
 
-// covers reports whether everything that changes the meaning of a request is signed: its host,
-// every x-amz header, and the digest of the empty body.
+// covers reports whether everything that changes the meaning of a request is signed: its host and
+// every x-amz header. It also requires that the request has no body.
 func (a authorization) covers(header http.Header) bool {
 	for name, values := range header {
 		lower := strings.ToLower(name)

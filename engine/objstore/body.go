@@ -11,7 +11,7 @@ import (
 // the bytes are [start, end), 0 <= start <= end <= size.
 func Range(size, offset, length int64) (start, end int64) {
 	if offset < 0 {
-		// Not size+offset < 0: that overflows for the least int64.
+		// Not size+offset < 0, which overflows for the minimum int64.
 		if offset < -size {
 			offset = -size
 		}
@@ -24,9 +24,9 @@ func Range(size, offset, length int64) (start, end int64) {
 	return start, start + length
 }
 
-// Source is the body of a Put as a provider reads it: it fails with ErrSize
-// instead of io.EOF when the body has not exactly the announced length, and
-// with the context's error once that has ended. Not safe for concurrent use.
+// Source is the body of a Put as a provider reads it. It returns ErrSize instead of io.EOF if the
+// body does not have exactly the announced length, and the context's error once the context has
+// ended. It is not safe for concurrent use.
 type Source struct {
 	ctx  context.Context
 	body io.Reader
@@ -34,7 +34,7 @@ type Source struct {
 	err  error
 }
 
-// Exactly wraps a body that has to be size bytes long.
+// Exactly wraps a body that must be size bytes long.
 func Exactly(ctx context.Context, body io.Reader, size int64) *Source {
 	return &Source{ctx: ctx, body: body, left: size}
 }
@@ -70,8 +70,8 @@ func (s *Source) Read(p []byte) (int, error) {
 	return n, s.err
 }
 
-// Err is the first failure of the body itself, nil at a clean end. A provider
-// asks it to tell a bad body from a bad store.
+// Err returns the first failure of the body itself, or nil. A provider uses it to distinguish a bad
+// body from a bad store.
 func (s *Source) Err() error {
 	if errors.Is(s.err, io.EOF) {
 		return nil
@@ -79,7 +79,7 @@ func (s *Source) Err() error {
 	return s.err
 }
 
-// end checks that the body stops where it was announced to.
+// end checks that the body ends at the announced length.
 func (s *Source) end() error {
 	if s.left < 0 {
 		return fmt.Errorf("%w: negative size", ErrSize)
@@ -95,8 +95,8 @@ func (s *Source) end() error {
 	return io.EOF
 }
 
-// Body is an open object whose reads stop when ctx ends; providers whose own
-// readers do not know a context return it.
+// Body returns an open object whose reads stop when ctx ends, for providers whose own readers take
+// no context.
 func Body(ctx context.Context, r io.Reader, c io.Closer) io.ReadCloser {
 	return &ctxBody{ctx: ctx, r: r, c: c}
 }

@@ -10,34 +10,33 @@ import (
 	"sync"
 )
 
-// Cut is one fault: which request fails, and how.
+// Cut is one fault: it decides which request fails, and how.
 type Cut struct {
 	// Ops are the operations that count; none means all.
 	Ops []Op
-	// Match, if set, further narrows the requests that count by object name or
-	// listing prefix.
+	// Match, if set, restricts the requests that count by object name or listing prefix.
 	Match func(name string) bool
 	// Nth is the request that fails, counted from 1 among those that match.
 	Nth int
-	// After lets the request take effect and then loses the reply. A read
-	// breaks in the middle of its body, a listing after its first object.
+	// After lets the request take effect and then drops the reply. A read breaks in the middle of
+	// its body, a listing after its first object.
 	After bool
-	// Forever fails every later matching request too, without effect: the
-	// process or the store died at this point.
+	// Forever also fails every later matching request, without effect, as if the process or the
+	// store had died.
 	Forever bool
-	// Err is what the caller gets. Nil: ErrUnknown when a write took effect,
-	// else ErrUnavailable.
+	// Err is the error that the caller gets. Nil: ErrUnknown if a write took effect, else
+	// ErrUnavailable.
 	Err error
 }
 
-// Faults is a Bucket for tests that cuts chosen requests. A test counts the
-// requests of an undisturbed run with Count, then cuts each in turn.
+// Faults is a Bucket for tests that makes chosen requests fail. A test counts the requests of an
+// undisturbed run with Count, then cuts each in turn.
 type Faults struct {
 	inner Bucket
 
 	mu    sync.Mutex
 	cuts  []Cut
-	seen  []int // of each cut, how many requests matched
+	seen  []int // number of matching requests for each cut
 	count map[Op]int
 }
 
@@ -46,12 +45,12 @@ var (
 	_ UploadLister = (*Faults)(nil)
 )
 
-// NewFaults wraps bucket with the given cuts, each counting by itself.
+// NewFaults wraps bucket with the given cuts. Each cut counts its requests separately.
 func NewFaults(bucket Bucket, cuts ...Cut) *Faults {
 	return &Faults{inner: bucket, cuts: cuts, seen: make([]int, len(cuts)), count: map[Op]int{}}
 }
 
-// Count is the number of requests so far of the given operations, or of all.
+// Count returns the number of requests so far of the given operations, or of all.
 func (f *Faults) Count(ops ...Op) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,8 +63,8 @@ func (f *Faults) Count(ops ...Op) int {
 	return total
 }
 
-// next counts a request and decides its fate: before is an error that keeps it
-// from taking effect, after one that replaces the reply.
+// next counts a request and decides whether it fails: before is an error that keeps it from taking
+// effect, after is one that replaces the reply.
 func (f *Faults) next(op Op, name string) (before, after error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +79,7 @@ func (f *Faults) next(op Op, name string) (before, after error) {
 		f.seen[i]++
 		switch {
 		case before != nil || after != nil:
-			// Counted, but an earlier cut decides.
+			// The request is counted, but an earlier cut decides.
 		case f.seen[i] == cut.Nth && cut.After:
 			after = cut.failure(op, name)
 		case f.seen[i] == cut.Nth, f.seen[i] > cut.Nth && cut.Forever:
@@ -193,8 +192,7 @@ func (f *Faults) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, e
 	}
 }
 
-// write loses the reply whatever it was: a writer that lost a race cannot tell
-// either.
+// write drops the reply whatever it was: a writer that lost a race gets the same error.
 func (f *Faults) write(op Op, name string, do func() error) error {
 	before, after := f.next(op, name)
 	if before != nil {
@@ -207,7 +205,7 @@ func (f *Faults) write(op Op, name string, do func() error) error {
 	return err
 }
 
-// breakBody hands out half of a body, then the failure.
+// breakBody returns half of a body, then the failure.
 func breakBody(body io.ReadCloser, err, after error) (io.ReadCloser, error) {
 	if after == nil || err != nil {
 		return body, err

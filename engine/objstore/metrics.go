@@ -18,8 +18,8 @@ type Metrics struct {
 	seconds  *prometheus.HistogramVec
 }
 
-// NewMetrics registers the collectors; a nil registerer keeps them private. It
-// panics when they are registered already, which is a wiring mistake.
+// NewMetrics registers the collectors; with a nil registerer they stay unregistered. It panics if
+// they are registered already, which is a programming error.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	auto := promauto.With(reg)
 	return &Metrics{
@@ -36,8 +36,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-// Wrap measures bucket. store is the kind of store ("file", "s3"), never the
-// name of one: labels stay bounded.
+// Wrap measures bucket. store is the kind of store ("file", "s3"), never the name of one, because
+// the number of labels must be bounded.
 func (m *Metrics) Wrap(bucket Bucket, store string) Bucket {
 	return &measured{inner: bucket, store: store, metrics: m}
 }
@@ -58,8 +58,8 @@ func (b *measured) done(op Op, took time.Duration, err error) {
 	b.metrics.seconds.WithLabelValues(b.store, string(op)).Observe(took.Seconds())
 }
 
-// outcome is the label of an error. A miss and a lost race are answers of a
-// healthy store and have labels of their own, apart from the failures.
+// outcome returns the label of an error. A miss and a lost race are answers of a healthy store, so
+// their labels differ from those of failures.
 func outcome(err error) string {
 	switch {
 	case err == nil:
@@ -129,7 +129,7 @@ func (b *measured) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload,
 	}
 }
 
-// measuredList times a listing without its consumer.
+// measuredList measures the time of a listing without its consumer's.
 func measuredList[T any](b *measured, op Op, list iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var (

@@ -6,14 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxName is the longest name in bytes; it is the least of the stores' limits.
+// MaxName is the maximum length of a name in bytes; it is the smallest limit of all stores.
 const MaxName = 1024
 
-// ValidName reports whether every store can hold an object of this name:
-// valid UTF-8 of at most MaxName bytes, segments separated by single slashes,
-// no empty, "." or ".." segment and no control character. Every provider and
-// wrapper calls it first, so that a name cannot mean another place in one store
-// than in the next. It returns ErrInvalidName.
+// ValidName reports whether every store can hold an object of this name: valid UTF-8 of at most
+// MaxName bytes, segments separated by single slashes, no empty, "." or ".." segment and no control
+// character. Every provider and wrapper calls it first, so that a name means the same place in
+// every store. It returns ErrInvalidName.
 func ValidName(name string) error {
 	if name == "" {
 		return fmt.Errorf("%w: empty", ErrInvalidName)
@@ -32,8 +31,8 @@ func ValidName(name string) error {
 	return nil
 }
 
-// ValidPrefix is ValidName for the prefix of a listing: it may be empty, end in
-// a slash, or stop in the middle of a segment. It returns ErrInvalidName.
+// ValidPrefix is like ValidName for the prefix of a listing, which may also be empty, end in a
+// slash, or stop in the middle of a segment. It returns ErrInvalidName.
 func ValidPrefix(prefix string) error {
 	if err := validText(prefix); err != nil {
 		return err
@@ -75,7 +74,7 @@ func validSegment(name, segment string) error {
 	return nil
 }
 
-// clip keeps a hostile name from filling the log.
+// clip shortens a name, so that a hostile one does not fill the log.
 func clip(name string) string {
 	const most = 100
 	if len(name) <= most {

@@ -8,11 +8,10 @@ import (
 	"strconv"
 )
 
-// StoreError is a failure of a store, with the name that its users know it by.
-// Only failures of the store itself become one: [ErrUnavailable] and
-// [ErrDenied]; what an object is or is not has nothing to do with the store.
+// StoreError is a failure of a store, with the name by which users know it. It wraps only failures
+// of the store itself, [ErrUnavailable] and [ErrDenied], not errors about an object.
 type StoreError struct {
-	// Name is what [Named] was given.
+	// Name is the argument of [Named].
 	Name string
 	// Op is the operation that failed.
 	Op Op
@@ -26,8 +25,7 @@ func (e *StoreError) Error() string { return "storage " + strconv.Quote(e.Name) 
 // Unwrap returns the failure.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// RefusesWrites reports whether the store accepts the credential and does not
-// let it write.
+// RefusesWrites reports whether the store accepts the credential but does not let it write.
 func (e *StoreError) RefusesWrites() bool {
 	switch e.Op {
 	case OpPut, OpPutIfAbsent, OpDelete:
@@ -36,7 +34,7 @@ func (e *StoreError) RefusesWrites() bool {
 	return false
 }
 
-// Named returns bucket with its failures made [StoreError] of that name.
+// Named returns bucket with its failures wrapped in [StoreError] with this name.
 func Named(bucket Bucket, name string) Bucket { return &named{bucket, name} }
 
 type named struct {
@@ -85,7 +83,7 @@ type namedBody struct {
 // Read implements io.Reader.
 func (r *namedBody) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // as io.Reader has it
+	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader returns io.EOF unwrapped
 		err = r.store.err(r.op, err)
 	}
 	return n, err

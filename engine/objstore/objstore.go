@@ -16,18 +16,17 @@ type Object struct {
 
 // ListOptions narrows a listing.
 type ListOptions struct {
-	// StartAfter skips names up to and including it, in byte order and as they
-	// are returned: a Shallow listing compares "a/", not the names below it.
+	// StartAfter skips names up to and including it, in byte order of the names as they are
+	// returned: a Shallow listing compares "a/", not the names below it.
 	StartAfter string
-	// Shallow stops at the next slash after the prefix: deeper names are
-	// returned once, as a name that ends in "/" with zero size.
+	// Shallow lists one level: names with a slash after the prefix are cut after that slash and
+	// returned once, with zero size.
 	Shallow bool
 }
 
-// Bucket is an object store below one root. Implementations are safe for
-// concurrent use, honour ctx, and wrap the errors of this package. A context
-// error that is not also ErrUnknown means that nothing was written. A Bucket may
-// also be an [UploadLister].
+// Bucket is an object store below one root. Implementations are safe for concurrent use, honour
+// ctx, and wrap the errors of this package. A context error that is not also ErrUnknown means that
+// nothing was written. A Bucket may also be an [UploadLister].
 type Bucket interface {
 	// Get opens an object from its start. ErrNotFound.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
@@ -37,13 +36,12 @@ type Bucket interface {
 	GetRange(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
 	// Stat describes an object. ErrNotFound.
 	Stat(ctx context.Context, name string) (Object, error)
-	// List yields objects whose name begins with prefix, in byte order of the
-	// names. A missing prefix yields nothing. The first error ends the
-	// sequence. Objects written meanwhile may or may not appear.
+	// List yields objects whose name begins with prefix, in byte order of the names. If there are
+	// none, it yields nothing. The first error ends the sequence. Objects written concurrently may
+	// or may not appear.
 	List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Object, error]
-	// Put writes an object whole, replacing one that exists. Readers see the
-	// old or the new content, never a part. size is the exact length of body.
-	// ErrSize, ErrUnknown.
+	// Put writes a whole object and replaces an existing one. Readers see the old or the new
+	// content, never a part. size is the exact length of body. ErrSize, ErrUnknown.
 	Put(ctx context.Context, name string, body io.Reader, size int64) error
 	// PutIfAbsent creates an object atomically across processes and machines:
 	// of any number of writers exactly one gets nil. ErrExists, ErrUnknown.

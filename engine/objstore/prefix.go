@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// Prefix is the part of bucket below the folder dir, as a Bucket of its own; an
-// empty dir is the bucket itself. Names are checked before they are joined, so
-// no name leads out of dir. With a dir that ValidName refuses every operation
-// returns ErrInvalidName.
+// Prefix returns the part of bucket below the folder dir as a Bucket of its own; an empty dir is
+// the bucket itself. Names are checked before they are joined, so no name leads out of dir. If
+// ValidName refuses dir, every operation returns ErrInvalidName.
 func Prefix(bucket Bucket, dir string) Bucket {
 	if dir == "" {
 		return bucket
@@ -33,7 +32,7 @@ func (b *prefixed) full(name string) (string, error) {
 	if err := ValidName(name); err != nil {
 		return "", err
 	}
-	// Again for the whole, which can be too long or have a bad dir.
+	// The whole name is checked as well: it can be too long, and dir can be invalid.
 	return b.dir + name, ValidName(b.dir + name)
 }
 

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// Reopen returns a bucket that calls open for every operation. A long-lived reader
-// thereby follows changes of the credential, and fails once open does.
+// Reopen returns a bucket that calls open for every operation. A long-lived reader therefore uses a
+// changed credential, and fails once open does.
 func Reopen(open func(context.Context) (Bucket, error)) Bucket { return reopened{open} }
 
 type reopened struct {

@@ -15,19 +15,19 @@ import (
 
 // DiscoverOptions bounds a discovery. Zero values are the defaults.
 type DiscoverOptions struct {
-	// MaxDepth is the deepest folder that is looked into; default 16.
+	// MaxDepth is the maximum depth of the folders that are listed; default 16.
 	MaxDepth int
-	// MaxFolders is the most folders that are looked into; default 100,000.
+	// MaxFolders is the maximum number of folders that are listed; default 100,000.
 	MaxFolders int
-	// MaxTables is the most tables that are returned; default 10,000.
+	// MaxTables is the maximum number of tables that are returned; default 10,000.
 	MaxTables int
-	// Parallel is the number of requests at a time; default 8.
+	// Parallel is the number of concurrent requests; default 8.
 	Parallel int
 	// Progress, if set, is called after each level of folders, by one goroutine.
 	Progress func(Progress)
 }
 
-// Progress is how far a discovery has come.
+// Progress reports how far a discovery has come.
 type Progress struct {
 	Folders int
 	Tables  int
@@ -35,22 +35,21 @@ type Progress struct {
 
 // Found is the result of a discovery.
 type Found struct {
-	// Tables are the folders of the tables relative to the bucket, sorted; a
-	// table that is the bucket itself is "".
+	// Tables are the folders of the tables relative to the bucket, sorted; "" is the bucket itself.
 	Tables []string
-	// Denied are folders that refused to be listed, sorted. Tables may lie below.
+	// Denied are the folders that could not be listed for lack of permission, sorted. There may be
+	// tables below them.
 	Denied []string
-	// Truncated: a limit was reached, there may be more tables.
+	// Truncated reports that a limit was reached, so there may be more tables.
 	Truncated bool
 	Folders   int
 }
 
-// Discover walks the bucket for tables: folders whose _delta_log holds at least
-// one commit or checkpoint. It goes below a table's folder too, since tables
-// nest, but there not into partitions (x=1) and folders of the table's own
-// (names that begin with "_"); hidden folders (".x") are never entered. That a
-// table is not in the result therefore does not prove that it is gone: ask
-// IsTable. An error means no result; a denied root is one.
+// Discover walks the bucket for tables: folders whose _delta_log holds at least one commit or
+// checkpoint. Since tables can be nested, it also enters a table's folder, except for partitions
+// (x=1) and the table's own folders (names that begin with "_"); hidden folders (".x") are never
+// entered. A table that is missing in the result may therefore still exist: use IsTable. After an
+// error there is no result; a root without permission is an error.
 func Discover(ctx context.Context, bucket objstore.Bucket, opts DiscoverOptions) (Found, error) {
 	opts.MaxDepth = cmp.Or(opts.MaxDepth, 16)
 	opts.MaxFolders = cmp.Or(opts.MaxFolders, 100_000)
@@ -68,13 +67,13 @@ func Discover(ctx context.Context, bucket objstore.Bucket, opts DiscoverOptions)
 			found.Truncated = true
 			level = level[:room]
 		}
-		looks, err := lookAll(ctx, bucket, level, opts.Parallel)
+		folders, err := listAll(ctx, bucket, level, opts.Parallel)
 		if err != nil {
 			return Found{}, err
 		}
 		found.Folders += len(level)
 		level = level[:0:0]
-		for _, l := range looks {
+		for _, l := range folders {
 			if l.denied {
 				found.Denied = append(found.Denied, strings.TrimSuffix(l.at.path, "/"))
 			}
@@ -111,49 +110,49 @@ func IsTable(ctx context.Context, bucket objstore.Bucket, dir string) (bool, err
 	return hasLog(ctx, bucket, dir)
 }
 
-// place is a folder to look into; its path ends in a slash or is empty.
+// place is a folder to list; its path ends in a slash or is empty.
 type place struct {
 	path string
-	// inTable: a folder above is a table.
+	// inTable reports that a parent folder is a table.
 	inTable bool
 }
 
-// look is what was seen in a place.
-type look struct {
+// folder is what a listing of a place returned.
+type folder struct {
 	at      place
 	isTable bool
 	denied  bool
 	below   []place
 }
 
-// lookAll looks into the folders of one level, several at a time.
-func lookAll(ctx context.Context, bucket objstore.Bucket, level []place, parallel int) ([]look, error) {
-	looks := make([]look, len(level))
+// listAll lists the folders of one level, several at a time.
+func listAll(ctx context.Context, bucket objstore.Bucket, level []place, parallel int) ([]folder, error) {
+	folders := make([]folder, len(level))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i, at := range level {
 		group.Go(func() error {
-			seen, err := lookInto(ctx, bucket, at)
+			seen, err := listPlace(ctx, bucket, at)
 			if errors.Is(err, objstore.ErrDenied) && at.path != "" {
-				seen, err = look{at: at, denied: true}, nil
+				seen, err = folder{at: at, denied: true}, nil
 			}
-			looks[i] = seen
+			folders[i] = seen
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("discover tables: %w", err)
 	}
-	return looks, nil
+	return folders, nil
 }
 
-func lookInto(ctx context.Context, bucket objstore.Bucket, at place) (look, error) {
-	seen := look{at: at}
+func listPlace(ctx context.Context, bucket objstore.Bucket, at place) (folder, error) {
+	seen := folder{at: at}
 	var names []string
 	hasLogFolder := false
 	for object, err := range bucket.List(ctx, at.path, objstore.ListOptions{Shallow: true}) {
 		if err != nil {
-			return look{}, err
+			return folder{}, err
 		}
 		name, isFolder := strings.CutSuffix(object.Name[len(at.path):], "/")
 		switch {
@@ -167,7 +166,7 @@ func lookInto(ctx context.Context, bucket objstore.Bucket, at place) (look, erro
 	if hasLogFolder {
 		isTable, err := hasLog(ctx, bucket, at.path)
 		if err != nil {
-			return look{}, err
+			return folder{}, err
 		}
 		seen.isTable = isTable
 	}
@@ -183,11 +182,11 @@ func lookInto(ctx context.Context, bucket objstore.Bucket, at place) (look, erro
 
 const logFolder = "_delta_log"
 
-// hasLog looks for the first commit or checkpoint below dir.
+// hasLog reports whether there is a commit or checkpoint below dir.
 func hasLog(ctx context.Context, bucket objstore.Bucket, dir string) (bool, error) {
 	prefix := dir + logFolder + "/"
-	// Versions begin with a digit; what sorts before (checksums of other
-	// engines, hidden files) can be as many as the commits.
+	// Versions begin with a digit. Names that sort before (checksums of other engines, hidden
+	// files) can be as numerous as the commits, so they are skipped.
 	opts := objstore.ListOptions{StartAfter: prefix + "0", Shallow: true}
 	for object, err := range bucket.List(ctx, prefix, opts) {
 		if err != nil {
@@ -204,7 +203,7 @@ func hasLog(ctx context.Context, bucket objstore.Bucket, dir string) (bool, erro
 	return false, nil
 }
 
-// isVersionFile recognises commits and checkpoints of every kind by name.
+// isVersionFile reports whether a name is that of a commit or of a checkpoint of any kind.
 func isVersionFile(name string) bool {
 	const digits = 20
 	if len(name) < digits || strings.Trim(name[:digits], "0123456789") != "" {

@@ -9,21 +9,19 @@ import (
 	"net/url"
 )
 
-// Egress decides which addresses of the network a storage configuration may
-// lead this server to. Without it, whoever makes a configuration could talk to
-// the server's own network, or read its cloud identity from the metadata
-// address. The zero value allows public addresses only.
+// Egress decides which network addresses a storage configuration may make this server connect to.
+// Without it, the author of a configuration could reach the server's own network, or read its cloud
+// identity from the metadata address. The zero value allows public addresses only.
 type Egress struct {
-	// AllowPrivate lifts the rule, and allows endpoints without TLS. Addresses
-	// that tell a machine its own credentials stay refused: no store is there.
+	// AllowPrivate allows private addresses, and endpoints without TLS. Addresses that serve a
+	// machine's own credentials remain refused: no store has them.
 	AllowPrivate bool
 	// Lookup resolves a host name; nil is the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
-// Check decides about an endpoint's URL at the moment it is configured:
-// ErrEndpointRefused, ErrEndpointUnknown. What the name means later is decided
-// by DialContext.
+// Check checks an endpoint's URL when it is configured: ErrEndpointRefused, ErrEndpointUnknown.
+// DialContext checks the addresses to which the name resolves later.
 func (e Egress) Check(ctx context.Context, endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Hostname() == "" {
@@ -36,9 +34,9 @@ func (e Egress) Check(ctx context.Context, endpoint string) error {
 	return err
 }
 
-// DialContext connects to a host by the addresses that were judged: the name is
-// resolved once, so that it cannot mean something else a moment later. It fits
-// net/http.
+// DialContext connects to an address that it has checked. It resolves the name once, so that the
+// name cannot resolve to a different address between the check and the connection. It can be used
+// with net/http.
 func (e Egress) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -59,8 +57,8 @@ func (e Egress) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, errors.Join(errs...)
 }
 
-// resolve returns the addresses of a host. One refused address refuses the
-// name: it would be tried sooner or later.
+// resolve returns the addresses of a host. If one address is refused, the name is refused: a
+// connection would use it sooner or later.
 func (e Egress) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	lookup := e.Lookup
 	if lookup == nil {
@@ -84,15 +82,15 @@ func (e Egress) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addresses, nil
 }
 
-// special are ranges that net/netip takes for ordinary ones and that lead into
-// this or another private network, or are set aside.
+// special are ranges that net/netip treats as ordinary although they lead into this or another
+// private network, or are reserved.
 var special = func() []netip.Prefix {
 	var all []netip.Prefix
 	for _, text := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
 		"203.0.113.0/24", "240.0.0.0/4",
-		"168.63.129.16/32", // the host of a virtual machine in Azure
-		// IPv6 that carries an IPv4 address inside, and documentation.
+		"168.63.129.16/32", // Azure's virtual machine host
+		// IPv6 addresses that embed an IPv4 address, and documentation.
 		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "2001:db8::/32", "fec0::/10",
 	} {
 		all = append(all, netip.MustParsePrefix(text))
@@ -100,8 +98,8 @@ var special = func() []netip.Prefix {
 	return all
 }()
 
-// metadata reports addresses at which clouds serve a machine's identity: those
-// of its own link, and the few that lie elsewhere.
+// metadata reports whether clouds serve a machine's identity at the address: link-local addresses,
+// and a few others.
 func metadata(ip netip.Addr) bool {
 	if ip.IsLinkLocalUnicast() {
 		return true
@@ -113,8 +111,7 @@ func metadata(ip netip.Addr) bool {
 	return embedded(ip).IsLinkLocalUnicast()
 }
 
-// embedded is the IPv4 address that a translating IPv6 address leads to, or the
-// zero address.
+// embedded returns the IPv4 address to which a translating IPv6 address leads, or the zero address.
 func embedded(ip netip.Addr) netip.Addr {
 	if !netip.MustParsePrefix("64:ff9b::/96").Contains(ip) {
 		return netip.Addr{}

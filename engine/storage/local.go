@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// orgPlaceholder stands for the organisation's id in a local root.
+// orgPlaceholder is replaced by the organisation's id in a local root.
 const orgPlaceholder = "{org}"
 
-// LocalRoots are the directories below which local storage may lie, as the
-// operator configured them. None means that local storage is off.
+// LocalRoots are the directories below which local storage is allowed, as the operator configured
+// them. Local storage is off if there are none.
 type LocalRoots struct {
 	Allowed []string
 }
 
-// RootsOf returns those of the configured roots that serve an organisation: the roots
-// that contain {org}, replaced by its id, and, for the first organisation, also the
-// others. Two organisations thereby never share a directory by accident.
+// RootsOf returns the configured roots for an organisation: the roots that contain {org}, replaced
+// by its id, and, for the first organisation, also the others. Two organisations therefore never
+// share a directory by accident.
 func RootsOf(configured []string, orgID string, first bool) []string {
 	var roots []string
 	for _, root := range configured {
@@ -33,13 +33,13 @@ func RootsOf(configured []string, orgID string, first bool) []string {
 	return roots
 }
 
-// Resolve returns the real, absolute path of a local root: {org} replaced by
-// the organisation's id, symbolic links resolved as far as the path exists. It
-// must equal or lie below an allowed root, itself resolved. The directory need
-// not exist and is not made. ErrRootInvalid, ErrRootNotAllowed.
+// Resolve returns the real, absolute path of a local root: {org} replaced by the organisation's id,
+// symbolic links resolved as far as the path exists. It must equal or be below an allowed root,
+// itself resolved. The directory need not exist and is not created. ErrRootInvalid,
+// ErrRootNotAllowed.
 //
-// The answer holds for the moment: a caller resolves again when it opens the
-// root, since a link can have been put in the way.
+// The result can become outdated: a caller resolves the root again when it opens it, since a link
+// may have been created.
 func (l LocalRoots) Resolve(root, orgID string) (string, error) {
 	expanded, err := expand(root, orgID)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l LocalRoots) Resolve(root, orgID string) (string, error) {
 	}
 	abs, err := realPath(expanded)
 	if err != nil {
-		// Not the cause: it would tell what exists elsewhere.
+		// The cause is omitted, because it would reveal which files exist elsewhere.
 		return "", ErrRootNotAllowed
 	}
 	for _, allowed := range l.Allowed {
@@ -62,7 +62,7 @@ func (l LocalRoots) Resolve(root, orgID string) (string, error) {
 	return "", ErrRootNotAllowed
 }
 
-// expand checks the text of a root and fills in the organisation.
+// expand checks the text of a root and replaces the organisation's placeholder.
 func expand(root, orgID string) (string, error) {
 	if strings.Contains(root, orgPlaceholder) {
 		if orgID == "" || strings.Trim(orgID, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {
@@ -79,7 +79,7 @@ func expand(root, orgID string) (string, error) {
 		return "", fmt.Errorf("%w: control character", ErrRootInvalid)
 	}
 	for segment := range strings.SplitSeq(root, "/") {
-		// Cleaning "link/.." away would name another place than the system does.
+		// Cleaning "link/.." would lead elsewhere than the system does.
 		if segment == ".." {
 			return "", fmt.Errorf("%w: segment %q", ErrRootInvalid, segment)
 		}
@@ -87,9 +87,9 @@ func expand(root, orgID string) (string, error) {
 	return filepath.Clean(root), nil
 }
 
-// realPath resolves the links of the deepest part of path that exists and
-// appends the rest. A dangling link exists, and is an error: whoever made its
-// target later would decide where the root is.
+// realPath resolves the links of the deepest part of path that exists and appends the rest. A
+// dangling link counts as existing, and is an error: whoever created its target later would decide
+// where the root is.
 func realPath(path string) (string, error) {
 	rest := ""
 	for {
@@ -117,13 +117,12 @@ func realPath(path string) (string, error) {
 	return filepath.Join(path, rest), nil
 }
 
-// Overlaps reports whether two locations are the same, or one lies in the
-// other, segment by segment ("/a" and "/ab" do not overlap). Locations are
-// resolved local paths, or a store's address followed by bucket and prefix
-// ("s3://bucket/prefix"); both in the same spelling.
+// Overlaps reports whether two locations are equal, or one contains the other, segment by segment
+// ("/a" and "/ab" do not overlap). Locations are resolved local paths, or a store's address
+// followed by bucket and prefix ("s3://bucket/prefix"); both must be spelled alike.
 func Overlaps(a, b string) bool { return contains(a, b) || contains(b, a) }
 
-// contains reports whether inner is outer or lies below it.
+// contains reports whether inner equals outer or is below it.
 func contains(outer, inner string) bool {
 	outer, inner = strings.TrimRight(outer, "/")+"/", strings.TrimRight(inner, "/")+"/"
 	return strings.HasPrefix(inner, outer)

@@ -15,21 +15,20 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// probePrefix begins the folder of a probe. Its leading dot keeps it out of
+// probePrefix begins the name of a probe's folder. Its leading dot excludes the folder from
 // discovery.
 const probePrefix = ".lakewarden-probe-"
 
-// cleanUpTime bounds the removal of a probe's objects, which also happens after
-// the caller has gone.
+// cleanUpTime bounds the removal of a probe's objects, which runs even if the caller's context has
+// ended.
 const cleanUpTime = 10 * time.Second
 
-// probeWriters race for one name.
+// probeWriters is the number of writers that race for one name.
 const probeWriters = 4
 
-// Probe lists, writes, reads, races two kinds of writers for a name, and
-// deletes, below a random folder of bucket. It goes on after a failed check
-// where that tells more; of a store that cannot even be reached it asks nothing
-// more. The caller bounds it through ctx.
+// Probe lists, writes, reads, races two kinds of writers for a name, and deletes, below a random
+// folder of bucket. It continues after a failed check if further checks are useful; if the store
+// cannot be reached, it skips them. The caller bounds its duration through ctx.
 func Probe(ctx context.Context, bucket objstore.Bucket) Report {
 	var random [16]byte
 	rand.Read(random[:])
@@ -79,7 +78,7 @@ func (p *probe) skip(name string) {
 	p.report.Checks = append(p.report.Checks, Check{Name: name, Reason: reason(ErrSkipped), Err: ErrSkipped})
 }
 
-// list reads one object of the bucket, not all of a large one.
+// list lists at most one object, because the bucket may be large.
 func (p *probe) list(ctx context.Context) error {
 	for _, err := range p.bucket.List(ctx, "", objstore.ListOptions{Shallow: true}) {
 		return err
@@ -87,7 +86,7 @@ func (p *probe) list(ctx context.Context) error {
 	return nil
 }
 
-// content is long enough to be cut by a proxy that mistreats bodies.
+// content is long enough to be truncated by a proxy that mishandles bodies.
 var content = bytes.Repeat([]byte("lakewarden probe\n"), 1000)
 
 func (p *probe) put(ctx context.Context) error {
@@ -129,9 +128,9 @@ func same(body io.ReadCloser, err error, want []byte) error {
 	return nil
 }
 
-// putIfAbsent proves the one promise that commits rest on: first with a second
-// writer that comes later (a store that ignores the condition), then with
-// writers that come together (one that looks first and writes then).
+// putIfAbsent verifies the guarantee on which commits depend: first with a second writer that comes
+// later (for stores that ignore the condition), then with concurrent writers (for stores that check
+// before they write).
 func (p *probe) putIfAbsent(ctx context.Context) error {
 	first := []byte("first writer")
 	if err := p.bucket.PutIfAbsent(ctx, p.folder+"in-turn", first); err != nil {
@@ -139,7 +138,7 @@ func (p *probe) putIfAbsent(ctx context.Context) error {
 	}
 	err := p.bucket.PutIfAbsent(ctx, p.folder+"in-turn", []byte("second writer"))
 	if err == nil {
-		return fmt.Errorf("%w: the second writer was told that it had won", ErrNotAtomic)
+		return fmt.Errorf("%w: the second writer won as well", ErrNotAtomic)
 	}
 	if !errors.Is(err, objstore.ErrExists) {
 		return err
@@ -158,7 +157,7 @@ func (p *probe) putIfAbsent(ctx context.Context) error {
 	for i, err := range errs {
 		switch {
 		case err == nil && won >= 0:
-			return fmt.Errorf("%w: writers %d and %d were told that they had won", ErrNotAtomic, won, i)
+			return fmt.Errorf("%w: writers %d and %d both won", ErrNotAtomic, won, i)
 		case err == nil:
 			won = i
 		case !errors.Is(err, objstore.ErrExists):
@@ -193,7 +192,7 @@ func (p *probe) delete(ctx context.Context) error {
 		}
 		_, err := p.bucket.Stat(ctx, name)
 		if err == nil {
-			return fmt.Errorf("%w: deleted object is still there", ErrContent)
+			return fmt.Errorf("%w: deleted object still exists", ErrContent)
 		}
 		if !errors.Is(err, objstore.ErrNotFound) {
 			return err
@@ -202,7 +201,7 @@ func (p *probe) delete(ctx context.Context) error {
 	return nil
 }
 
-// left are the probe's objects that exist.
+// left returns the probe's objects that exist.
 func (p *probe) left(ctx context.Context) ([]string, error) {
 	var names []string
 	for object, err := range p.bucket.List(ctx, p.folder, objstore.ListOptions{}) {
@@ -216,14 +215,13 @@ func (p *probe) left(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// cleanUp removes what the probe wrote, also when listing is refused or the
-// outcome of a write was unknown.
+// cleanUp removes everything that the probe wrote, even if listing is refused or the outcome of a
+// write was unknown.
 func (p *probe) cleanUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
 	for _, name := range []string{"put", "in-turn", "together"} {
-		// Nothing is left to tell: the delete check reports a store that
-		// refuses to delete.
+		// The error is ignored: the delete check reports a store that refuses to delete.
 		_ = p.bucket.Delete(ctx, p.folder+name)
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Check is one thing that a probe tried.
+// Check is one step of a probe.
 type Check struct {
 	// Name is list, put, get, put_if_absent or delete.
 	Name string
 	OK   bool
-	// Millis is how long it took.
+	// Millis is its duration in milliseconds.
 	Millis int64
-	// Reason says what is wrong, in words fit for a client; empty when OK.
+	// Reason describes the failure in words suitable for a client; empty if OK.
 	Reason string
-	// Err is the cause, for errors.Is and the server's log; nil when OK.
+	// Err is the cause, for errors.Is and the server's log; nil if OK.
 	Err error
 }
 
-// Report is the outcome of a probe: the checks in the order they were made.
+// Report is the outcome of a probe: the checks in the order of their execution.
 type Report struct {
 	Checks []Check
 }
@@ -32,7 +32,7 @@ func (r Report) OK() bool {
 	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return !c.OK })
 }
 
-// Err joins the causes of the failed checks; nil when all passed.
+// Err joins the causes of the failed checks; it returns nil if all passed.
 func (r Report) Err() error {
 	var errs []error
 	for _, check := range r.Checks {
@@ -43,7 +43,7 @@ func (r Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// reason is the safe text of a cause.
+// reason returns the safe text of a cause.
 func reason(err error) string {
 	switch {
 	case err == nil:

@@ -8,19 +8,19 @@ import (
 	"syscall"
 )
 
-// lockName is the file in a directory whose lock its owner holds.
+// lockName is the name of the lock file in a directory. The directory's owner holds its lock.
 const lockName = "lock"
 
-// Dir is a directory of this process alone. Its lock lives as long as the process,
-// so that what a killed one left can be told apart. It is safe for concurrent use.
+// Dir is a directory that belongs to this process alone. Its lock lives as long as the process, so
+// that directories of killed processes can be recognised. It is safe for concurrent use.
 type Dir struct {
 	path string
 	lock *os.File
 }
 
-// New makes a directory with a name of its own that begins with prefix below base,
-// after removing those of processes that are gone. It gets its name when its lock
-// is held. base must exist; "" is the system's directory for temporary files.
+// New makes a directory with a unique name that begins with prefix below base, after it has removed
+// the directories of ended processes. The directory gets this name after it is locked. base must
+// exist; "" is the system's directory for temporary files.
 func New(base, prefix string) (_ *Dir, err error) {
 	if base == "" {
 		base = os.TempDir()
@@ -48,8 +48,8 @@ func New(base, prefix string) (_ *Dir, err error) {
 	return d, nil
 }
 
-// sweep removes directories whose lock nobody holds. Those that cannot be looked
-// into belong to somebody else.
+// sweep removes directories that no process has locked. It ignores those that it cannot read, which
+// belong to other users.
 func sweep(base, prefix string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
@@ -71,11 +71,11 @@ func sweep(base, prefix string) {
 	}
 }
 
-// Path is the directory, absolute and without links.
+// Path returns the directory, absolute and without links.
 func (d *Dir) Path() string { return d.path }
 
-// Make makes a directory in it, whose name begins with prefix.
+// Make makes a subdirectory whose name begins with prefix.
 func (d *Dir) Make(prefix string) (string, error) { return os.MkdirTemp(d.path, prefix) }
 
-// Remove deletes the directory and gives the lock up. It is called once.
+// Remove deletes the directory and releases the lock. It must be called only once.
 func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.path), d.lock.Close()) }

@@ -1,11 +1,11 @@
-// Package workdir owns the directories in which the server and its engines work: what
-// they put there is theirs until it is complete, and gone when they are.
+// Package workdir manages the directories in which the server and its engines work: it locks them,
+// moves complete files out of them, and removes those of ended processes.
 //
-// What may not go in: anything that knows what the files hold.
+// What may not go in: anything that knows the content of the files.
 //
 // Invariants:
-//   - A directory whose process lives is never removed by another one.
-//   - A data directory that one process has [Hold] of is refused to others.
-//   - A file that [Move] has moved is complete; after its failure none of its
-//     files is left in the new place.
+//   - A directory of a live process is never removed by another process.
+//   - While one process holds a data directory with [Hold], all others are refused.
+//   - A file that [Move] has moved is complete; if Move fails, none of its files remains in the
+//     target directory.
 package workdir

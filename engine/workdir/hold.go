@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// dirLock is the file in a data directory whose lock the server holds.
+// dirLock is the name of the lock file in a data directory, which the server has locked.
 const dirLock = "server.lock"
 
 // Hold creates the data directory dir, if it does not exist, and locks it for the

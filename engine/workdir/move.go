@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// Private is the folder of a session's scratch directory that belongs to its
-// engine: files that are not complete, and what statements spill.
+// Private is the folder of a session's scratch directory that belongs to its engine. It holds
+// incomplete files and what statements spill.
 const Private = ".engine"
 
-// Move gives files, which lie in the directory from, their place in the directory
-// to, under the same names. After a failure none of them is left there.
+// Move moves files from the directory from to the directory to, under the same names. If it fails,
+// none of them remains in to.
 func Move(names []string, from, to string) error {
 	for i, name := range names {
 		err := moveOne(name, from, to)

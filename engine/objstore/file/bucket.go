@@ -14,9 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Bucket is an objstore.Bucket over a directory. It holds nothing open between
-// requests: a directory that was moved away and back is found again, and one
-// that is missing (a disk that is not mounted) is ErrUnavailable, never empty.
+// Bucket is an objstore.Bucket over a directory. It holds no file open between requests: it finds a
+// directory that was moved away and back, and one that does not exist (because a disk is not
+// mounted) is ErrUnavailable, never empty.
 type Bucket struct {
 	dir string
 }
@@ -40,8 +40,7 @@ func New(root string) (*Bucket, error) {
 	return b, handle.Close()
 }
 
-// Create opens the directory root and makes it, with its parents, when it does
-// not exist.
+// Create opens the directory root. It creates the directory and its parents if they do not exist.
 func Create(root string) (*Bucket, error) {
 	if err := os.MkdirAll(root, dirMode); err != nil {
 		return nil, fmt.Errorf("create local root: %w", translateWrite(err))
@@ -49,8 +48,7 @@ func Create(root string) (*Bucket, error) {
 	return New(root)
 }
 
-// Root is the absolute path of the directory, for engines that read local
-// tables by path.
+// Root returns the absolute path of the directory, for engines that read local tables by path.
 func (b *Bucket) Root() string { return b.dir }
 
 // Get implements objstore.Bucket.
@@ -89,14 +87,14 @@ func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error)
 	return objstore.Object{Name: name, Size: info.Size(), ModTime: info.ModTime()}, nil
 }
 
-// openObject opens a regular file. Folders, pipes and devices are no objects.
+// openObject opens a regular file. Folders, pipes and devices are not objects.
 func (b *Bucket) openObject(ctx context.Context, op objstore.Op, name string) (*os.File, fs.FileInfo, error) {
 	root, err := b.begin(ctx, op, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	// O_NONBLOCK: opening a pipe that someone left there must not hang.
+	// O_NONBLOCK: opening a pipe in the directory must not block.
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, failed(op, name, translate(err))
@@ -129,8 +127,8 @@ func (b *Bucket) begin(ctx context.Context, op objstore.Op, name string) (*os.Ro
 	return root, nil
 }
 
-// open opens the root directory. A missing one is not a missing object: tables
-// must not look deleted because a disk is not there.
+// open opens the root directory. If the directory does not exist, the error is not that of a
+// missing object: tables must not look deleted because a disk is not mounted.
 func (b *Bucket) open() (*os.Root, error) {
 	root, err := os.OpenRoot(b.dir)
 	var errno syscall.Errno
@@ -138,13 +136,13 @@ func (b *Bucket) open() (*os.Root, error) {
 	case err == nil:
 		return root, nil
 	case !errors.As(err, &errno), errors.Is(translate(errno), objstore.ErrNotFound):
-		return nil, fmt.Errorf("%w: root is no directory", objstore.ErrUnavailable)
+		return nil, fmt.Errorf("%w: root is not a directory", objstore.ErrUnavailable)
 	}
 	return nil, translate(err)
 }
 
-// validName also refuses our temporary files, so that no request can read or
-// replace an object before it is complete.
+// validName also refuses this package's temporary files, so that no request can read or replace an
+// object before it is complete.
 func validName(name string) error {
 	if err := objstore.ValidName(name); err != nil {
 		return err

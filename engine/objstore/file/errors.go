@@ -8,21 +8,21 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// failed adds what was done and on what.
+// failed adds the operation and the name to an error.
 func failed(op objstore.Op, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", op, name, err)
 }
 
-// translate maps an error of the file system to those of objstore. The path
-// that the os package adds is dropped: it is absolute for the root.
+// translate maps an error of the file system to those of objstore. It drops the path that the os
+// package adds, because the root's path is absolute.
 func translate(err error) error {
 	if err == nil {
 		return nil
 	}
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
-		// The one failure of os.Root that is no errno: the path, or a link on
-		// it, leads outside the root.
+		// The only failure of os.Root that is not an errno: the path, or a link on it, leads
+		// outside the root.
 		return fmt.Errorf("%w: path leads outside the root", objstore.ErrDenied)
 	}
 	switch errno {
@@ -36,8 +36,8 @@ func translate(err error) error {
 	return fmt.Errorf("%w: %w", objstore.ErrUnavailable, errno)
 }
 
-// translateWrite is translate for the path of a write, where a file in the
-// place of a folder, or the other way round, is a name that cannot be held.
+// translateWrite is translate for the path of a write: a file where a folder is needed, or the
+// reverse, makes the name invalid.
 func translateWrite(err error) error {
 	for _, clash := range []syscall.Errno{syscall.ENOTDIR, syscall.EISDIR, syscall.EEXIST, syscall.ENOTEMPTY} {
 		if errors.Is(err, clash) {

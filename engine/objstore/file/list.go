@@ -15,9 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// List implements objstore.Bucket. It holds one folder of each level at a time.
-// Links to files are listed, links to folders are not entered: they could form
-// loops.
+// List implements objstore.Bucket. It holds the entries of one folder of each level at a time.
+// Links to files are listed; links to folders are not followed, because they could form loops.
 func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOptions) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		w := walk{ctx: ctx, prefix: prefix, opts: opts, yield: yield}
@@ -47,10 +46,10 @@ func (b *Bucket) list(w *walk) error {
 	return w.enter(root, folder, folder)
 }
 
-// errStop ends a walk whose consumer has seen enough.
+// errStop ends a walk whose consumer has stopped.
 var errStop = errors.New("stop")
 
-// walk is one listing under way.
+// walk is one running listing.
 type walk struct {
 	ctx    context.Context
 	root   *os.Root
@@ -59,8 +58,8 @@ type walk struct {
 	yield  func(objstore.Object, error) bool
 }
 
-// enter walks the folder that parent knows as path and the bucket as name,
-// which ends in a slash. One that has vanished is empty.
+// enter walks a folder: path is its name in parent, and name, which ends in a slash, its name in
+// the bucket. A folder that was deleted meanwhile is empty.
 func (w *walk) enter(parent *os.Root, path, name string) error {
 	path = strings.TrimSuffix(path, "/")
 	dir, err := parent.OpenRoot(path)
@@ -68,8 +67,7 @@ func (w *walk) enter(parent *os.Root, path, name string) error {
 		defer dir.Close()
 		return w.folder(dir, name)
 	}
-	// os.Root names a file in the folder's place with an error of its own, which
-	// is none of the system's.
+	// If a file has replaced the folder, os.Root returns an error that is not an errno.
 	info, statErr := parent.Stat(path)
 	if err = translate(err); errors.Is(err, objstore.ErrNotFound) || statErr == nil && !info.IsDir() {
 		return nil
@@ -77,8 +75,8 @@ func (w *walk) enter(parent *os.Root, path, name string) error {
 	return err
 }
 
-// entry is a directory entry under the name it sorts by: folders with their
-// slash, as every object in them has it.
+// entry is a directory entry with its sort key. The key of a folder ends in a slash, as in the
+// names of its objects.
 type entry struct {
 	key string
 	dir bool
@@ -87,7 +85,7 @@ type entry struct {
 func (w *walk) folder(dir *os.Root, name string) error {
 	handle, err := openFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // removed while we looked at it
+		return nil // removed concurrently
 	}
 	if err != nil {
 		return translate(err)
@@ -108,7 +106,7 @@ func (w *walk) folder(dir *os.Root, name string) error {
 		case w.opts.Shallow:
 			err = w.emit(objstore.Object{Name: full})
 		case full <= w.opts.StartAfter && !strings.HasPrefix(w.opts.StartAfter, full):
-			// All of it sorts before StartAfter.
+			// Everything in it sorts before StartAfter.
 		default:
 			err = w.enter(dir, e.key, full)
 		}
@@ -119,11 +117,11 @@ func (w *walk) folder(dir *os.Root, name string) error {
 	return nil
 }
 
-// entries reads a folder's own entries that can matter, sorted.
+// entries returns the relevant entries of a folder, sorted.
 func (w *walk) entries(dir *os.File, name string) ([]entry, error) {
 	found, err := dir.ReadDir(-1)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // removed while we read it
+		return nil, nil // removed concurrently
 	}
 	if err != nil {
 		return nil, translate(err)
@@ -135,11 +133,11 @@ func (w *walk) entries(dir *os.File, name string) ([]entry, error) {
 			e.key += "/"
 		}
 		full := name + e.key
-		// Most of a long log lies before StartAfter: leave it out before it costs.
+		// Most of a long log sorts before StartAfter. It is skipped early to save work.
 		if !strings.HasPrefix(full, w.prefix) || !e.dir && full <= w.opts.StartAfter {
 			continue
 		}
-		// A name that no request can address is no object.
+		// A name that no request can address is not an object.
 		if validName(strings.TrimSuffix(full, "/")) == nil {
 			entries = append(entries, e)
 		}
@@ -148,9 +146,8 @@ func (w *walk) entries(dir *os.File, name string) ([]entry, error) {
 	return entries, nil
 }
 
-// openFolder opens a folder for reading its entries. A handle of os.Root would
-// describe every entry as it reads it, wanted or not, which costs more than the
-// reading.
+// openFolder opens a folder to read its entries. A handle of os.Root would call stat for every
+// entry that it reads, relevant or not, which costs more than the reading.
 func openFolder(dir *os.Root) (*os.File, error) {
 	rooted, err := dir.Open(".")
 	if err != nil {
@@ -164,20 +161,20 @@ func openFolder(dir *os.Root) (*os.File, error) {
 	return os.NewFile(uintptr(fd), rooted.Name()), nil
 }
 
-// file emits the object that a folder has under name, unless it has vanished or is
-// no regular file.
+// file emits the object that a folder has under name, unless it was deleted meanwhile or is not a
+// regular file.
 func (w *walk) file(dir *os.File, name, full string) error {
 	object := objstore.Object{Name: full}
 	var found unix.Stat_t
-	// An entry is no path: nothing is followed.
+	// An entry is a single path element, and links are not followed.
 	err := ignoringInterrupts(func() error { return unix.Fstatat(int(dir.Fd()), name, &found, unix.AT_SYMLINK_NOFOLLOW) })
 	regular := found.Mode&unix.S_IFMT == unix.S_IFREG
 	object.Size, object.ModTime = found.Size, time.Unix(found.Mtim.Unix())
 	if err == nil && found.Mode&unix.S_IFMT == unix.S_IFLNK {
-		// From the bucket's root, as Get would follow it.
+		// Stat from the bucket's root, so that links are followed as by Get.
 		var info fs.FileInfo
 		if info, err = w.root.Stat(full); errors.Is(translate(err), objstore.ErrDenied) {
-			return nil // a link to outside
+			return nil // a link that leads outside the root
 		}
 		if err == nil {
 			regular, object.Size, object.ModTime = info.Mode().IsRegular(), info.Size(), info.ModTime()
@@ -185,7 +182,7 @@ func (w *walk) file(dir *os.File, name, full string) error {
 	}
 	switch err = translate(err); {
 	case errors.Is(err, objstore.ErrNotFound):
-		return nil // vanished or dangling
+		return nil // deleted, or a dangling link
 	case err != nil:
 		return err
 	case !regular:
@@ -194,7 +191,7 @@ func (w *walk) file(dir *os.File, name, full string) error {
 	return w.emit(object)
 }
 
-// ignoringInterrupts calls again what a signal has interrupted.
+// ignoringInterrupts repeats call while a signal interrupts it.
 func ignoringInterrupts(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {

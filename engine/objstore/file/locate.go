@@ -34,7 +34,7 @@ func (b *Bucket) Locate(dir string, ref objstore.Reference) (string, bool) {
 	return filepath.ToSlash(name), inside
 }
 
-// resolve follows the links of an absolute path, whose last elements need not exist.
+// resolve follows the links of an absolute path. Its last elements need not exist.
 func resolve(path string) (string, bool) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Uploads implements objstore.UploadLister: temporary files, by their own names. Links
-// are not followed. Folders that refuse access are passed over.
+// Uploads implements objstore.UploadLister. It lists temporary files under their own names. Links
+// are not followed. Folders without access are skipped.
 func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
 	return func(yield func(objstore.Upload, error) bool) {
 		u := uploads{ctx: ctx, bucket: b, prefix: prefix, yield: yield}
@@ -23,7 +23,7 @@ func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.
 	}
 }
 
-// uploads is one listing under way.
+// uploads is one running listing.
 type uploads struct {
 	ctx    context.Context
 	bucket *Bucket
@@ -47,8 +47,8 @@ func (u *uploads) walk() error {
 	return u.enter(root, folder, folder)
 }
 
-// enter walks the folder that parent knows as folder and the bucket as name, which
-// ends in a slash. One that cannot be entered has nothing for us.
+// enter walks a folder: folder is its name in parent, and name, which ends in a slash, its name in
+// the bucket. A folder that cannot be opened is skipped.
 func (u *uploads) enter(parent *os.Root, folder, name string) error {
 	dir, err := parent.OpenRoot(strings.TrimSuffix(folder, "/"))
 	if err != nil {
@@ -64,7 +64,7 @@ func (u *uploads) folder(dir *os.Root, name string) error {
 	}
 	handle, err := openFolder(dir)
 	if err != nil {
-		return nil //nolint:nilerr // refused, or removed while we looked
+		return nil //nolint:nilerr // no access, or removed concurrently
 	}
 	defer handle.Close()
 	entries, err := handle.ReadDir(-1)
@@ -85,8 +85,7 @@ func (u *uploads) folder(dir *os.Root, name string) error {
 	return nil
 }
 
-// file tells of a temporary file, unless it is gone or something else bears its
-// name.
+// file emits a temporary file, unless it no longer exists or is not a regular file.
 func (u *uploads) file(dir *os.Root, name, folder string) error {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {

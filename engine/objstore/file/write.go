@@ -18,19 +18,19 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// tempPrefix begins the names of files that are being written. They lie in the
-// folder of their object, where rename and link are sure to work.
+// tempPrefix begins the names of temporary files. They are in the folder of their object, where
+// rename and link never cross a file system.
 const tempPrefix = ".lakewarden-tmp-"
 
-// The umask of the process decides, as for every tool that writes to a folder
-// which several engines share.
+// The umask of the process applies, as in every tool that writes to a folder shared by several
+// engines.
 const (
 	fileMode fs.FileMode = 0o666
 	dirMode  fs.FileMode = 0o777
 )
 
-// attempts bounds how often a write starts again because its folder was
-// removed, as empty, by a Delete at the same time.
+// attempts bounds how often a write starts again because a concurrent Delete removed its empty
+// folder.
 const attempts = 100
 
 // Put implements objstore.Bucket.
@@ -48,7 +48,7 @@ func (b *Bucket) PutIfAbsent(ctx context.Context, name string, body []byte) erro
 	})
 }
 
-// rename gives the temporary file its name, whoever holds it.
+// rename gives the temporary file its name and replaces an existing file.
 func rename(root *os.Root, temp, name string) error {
 	err := root.Rename(temp, name)
 	for _, lost := range []syscall.Errno{syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT} {
@@ -59,7 +59,7 @@ func rename(root *os.Root, temp, name string) error {
 	return translateWrite(err)
 }
 
-// link gives the temporary file its name unless that is taken.
+// link gives the temporary file its name unless the name is taken.
 func link(root *os.Root, temp, name string) error {
 	err := root.Link(temp, name)
 	if err == nil {
@@ -69,8 +69,8 @@ func link(root *os.Root, temp, name string) error {
 	holder, holderErr := root.Lstat(name)
 	switch {
 	case tempErr == nil && holderErr == nil && os.SameFile(written, holder):
-		// A network file system repeated a request whose reply was lost: the
-		// name is taken by our own file.
+		// A network file system repeated a request whose reply was lost: the name is taken by this
+		// temporary file itself.
 		return nil
 	case holderErr == nil && holder.IsDir():
 		return translateWrite(syscall.EISDIR)
@@ -82,8 +82,8 @@ func link(root *os.Root, temp, name string) error {
 	return translateWrite(err)
 }
 
-// write puts the content into a synced temporary file, lets publish give it its
-// name, and syncs the folder. Only from publish on can anything have landed.
+// write writes the content to a synced temporary file, calls publish to give it its name, and syncs
+// the folder. Before publish is called, nothing can be visible.
 func (b *Bucket) write(ctx context.Context, op objstore.Op, name string, source *objstore.Source,
 	publish func(*os.Root, string) error) error {
 	root, err := b.begin(ctx, op, name)
@@ -107,7 +107,7 @@ func (b *Bucket) write(ctx context.Context, op objstore.Op, name string, source 
 		return failed(op, name, err)
 	}
 	if err := syncFolder(root, folder); err != nil {
-		// Visible, but a power cut could still undo it.
+		// The object is visible, but a power failure could still undo it.
 		return failed(op, name, fmt.Errorf("%w: sync folder: %w", objstore.ErrUnknown, translate(err)))
 	}
 	return nil
@@ -118,7 +118,7 @@ type tempFile struct {
 	path string
 }
 
-// createTemp makes the folder and an empty temporary file in it.
+// createTemp makes the folder, if needed, and an empty temporary file in it.
 func createTemp(root *os.Root, folder string) (tempFile, error) {
 	var random [8]byte
 	rand.Read(random[:])
@@ -153,8 +153,8 @@ func (t tempFile) fill(source *objstore.Source) error {
 	return translateWrite(err)
 }
 
-// makeFolder makes the folder and its parents and syncs the parent of each new
-// one: a synced file in a folder that a power cut removes would be lost.
+// makeFolder makes the folder and its parents and syncs the parent of each new one: otherwise a
+// power failure could remove a folder with a synced file.
 func makeFolder(root *os.Root, folder string) error {
 	if folder == "." {
 		return nil
@@ -190,7 +190,7 @@ func syncFolder(root *os.Root, folder string) error {
 	return dir.Sync()
 }
 
-// Delete implements objstore.Bucket. Folders that become empty go too.
+// Delete implements objstore.Bucket. It also removes folders that become empty.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
 	root, err := b.begin(ctx, objstore.OpDelete, name)
 	if err != nil {
@@ -211,15 +211,15 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// removeEmptied removes a folder and those above, up to one that is not empty.
+// removeEmptied removes a folder and its parents, up to one that is not empty.
 func removeEmptied(root *os.Root, folder string) {
 	for folder != "." && removeFolder(root, folder) == nil {
 		folder = path.Dir(folder)
 	}
 }
 
-// removeFolder removes an empty folder. Root.Remove would also remove a file
-// that took the folder's name meanwhile.
+// removeFolder removes an empty folder. Root.Remove would also remove a file that has taken the
+// folder's name meanwhile.
 func removeFolder(root *os.Root, folder string) error {
 	parent, err := root.Open(path.Dir(folder))
 	if err != nil {

@@ -54,7 +54,7 @@ func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error)
 	return found.describe(name), nil
 }
 
-// List implements objstore.Bucket. It sees the bucket as it was at the start.
+// List implements objstore.Bucket. It lists the bucket's state at the start of the iteration.
 func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOptions) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		if err := objstore.ValidPrefix(prefix); err != nil {
@@ -137,7 +137,7 @@ func (b *Bucket) find(ctx context.Context, op objstore.Op, name string) (object,
 	return found, nil
 }
 
-// matching is the whole listing, sorted.
+// matching returns the whole listing, sorted.
 func (b *Bucket) matching(prefix string, opts objstore.ListOptions) []objstore.Object {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Bench measures the requests that commits and snapshots are made of.
+// Bench measures the requests of commits and of reading snapshots.
 func Bench(b *testing.B, open func(tb testing.TB) objstore.Bucket) {
 	ctx := context.Background()
 	body := bytes.Repeat([]byte("x"), 1<<10)

@@ -11,8 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// listedNames sort in ways that a walk over folders gets wrong: characters on
-// both sides of the slash, in the names of folders and of their neighbours.
+// listedNames sort in ways that a naive walk over folders gets wrong: they have characters on both
+// sides of the slash, in the names of folders and of their neighbours.
 var listedNames = []string{
 	"d/x", "d/y/z", "d!x", "d x", "d%2Fx", "d-x", "d.x", "d.x2/a", "d0x", "d00/b", "dé/1", "d~/1",
 	"d-/1", "d-/1-/2", "d-/1.2", "d-/10",
@@ -21,8 +21,7 @@ var listedNames = []string{
 	"t2/a", "T/a", "é/à=1/x", "é2", "\U0001F600/a", "\uFFFD/a",
 }
 
-// testList compares every combination of prefix, start and depth with a filter
-// over the sorted names.
+// testList compares every combination of prefix, start and depth with the filtered sorted names.
 func testList(t *testing.T, bucket objstore.Bucket, _ Config) {
 	for _, name := range listedNames {
 		MustPut(t, bucket, name, "size is "+name)
@@ -78,7 +77,7 @@ func expectedList(names []string, prefix string, opts objstore.ListOptions) []st
 	return slices.Compact(expected)
 }
 
-// testListStops: a consumer may leave at any object, and list again.
+// testListStops: a consumer may stop at any object, and list again.
 func testListStops(t *testing.T, bucket objstore.Bucket, _ Config) {
 	names := []string{"a/1", "a/2", "b/c/1", "d"}
 	for _, name := range names {
@@ -103,7 +102,7 @@ func testListStops(t *testing.T, bucket objstore.Bucket, _ Config) {
 		last = err
 		cancel()
 	}
-	require.ErrorIs(t, last, context.Canceled, "the context ends a listing under way")
+	require.ErrorIs(t, last, context.Canceled, "the context ends a running listing")
 }
 
 func testListInvalidPrefix(t *testing.T, bucket objstore.Bucket, _ Config) {

@@ -29,7 +29,7 @@ func testPut(t *testing.T, bucket objstore.Bucket, _ Config) {
 	}
 	require.Equal(t, []string{"a/b/c"}, MustList(t, bucket, ""))
 
-	// A reader keeps the object that it opened.
+	// A reader sees the content that it opened.
 	open, err := bucket.Get(ctx, "a/b/c")
 	require.NoError(t, err)
 	MustPut(t, bucket, "a/b/c", "replaced")
@@ -37,7 +37,7 @@ func testPut(t *testing.T, bucket objstore.Bucket, _ Config) {
 	require.Equal(t, "replaced", MustGet(t, bucket, "a/b/c"))
 }
 
-// testPutSize: a body that breaks its promise leaves no trace.
+// testPutSize: a body of the wrong length leaves no trace.
 func testPutSize(t *testing.T, bucket objstore.Bucket, _ Config) {
 	ctx := context.Background()
 	MustPut(t, bucket, "kept", "old")
@@ -70,7 +70,7 @@ func testPutIfAbsent(t *testing.T, bucket objstore.Bucket, _ Config) {
 	ctx := context.Background()
 	body := []byte("first")
 	require.NoError(t, bucket.PutIfAbsent(ctx, "log/0.json", body))
-	body[0] = 'X' // the store has its own copy
+	body[0] = 'X' // the store must have a copy
 	err := bucket.PutIfAbsent(ctx, "log/0.json", []byte("second"))
 	require.ErrorIs(t, err, objstore.ErrExists)
 	require.NotErrorIs(t, err, objstore.ErrUnknown)
@@ -137,7 +137,7 @@ func testRanges(t *testing.T, bucket objstore.Bucket, _ Config) {
 	}
 }
 
-// slowRange decides for each byte by itself whether it lies in the range.
+// slowRange decides for each byte separately whether it is in the range.
 func slowRange(content string, offset, length int64) string {
 	first := float64(offset)
 	if offset < 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// The environment that turns a test binary into one writer of RunProcesses.
+// The environment variables that turn a test binary into one writer of RunProcesses.
 const (
 	envWriter   = "LAKEWARDEN_OBJSTORETEST_WRITER"
 	envLocation = "LAKEWARDEN_OBJSTORETEST_LOCATION"
@@ -28,13 +28,12 @@ const (
 
 const (
 	processes = 6
-	doomed    = 3 // of them, killed while they write
+	doomed    = 3 // number of writers that are killed while they write
 	contested = 60
 )
 
-// WriterMain belongs at the top of TestMain of a package that calls
-// RunProcesses: in a child process it opens the bucket, writes, and exits. In
-// any other process it returns.
+// WriterMain is called at the top of TestMain of a package that calls RunProcesses: in a child
+// process it opens the bucket, writes, and exits. In any other process it returns.
 func WriterMain(open func(location string) (objstore.Bucket, error)) {
 	id, err := strconv.Atoi(os.Getenv(envWriter))
 	if err != nil {
@@ -45,7 +44,7 @@ func WriterMain(open func(location string) (objstore.Bucket, error)) {
 		report("error", err)
 		os.Exit(1)
 	}
-	// The parent lets all begin at once.
+	// The parent starts all writers at once.
 	if _, err := io.ReadAll(os.Stdin); err != nil {
 		os.Exit(1)
 	}
@@ -64,7 +63,7 @@ func WriterMain(open func(location string) (objstore.Bucket, error)) {
 	os.Exit(0)
 }
 
-// report tells the parent; without one there is nothing left to do.
+// report sends words to the parent. If the parent has ended, it exits.
 func report(words ...any) {
 	if _, err := fmt.Fprintln(os.Stdout, words...); err != nil {
 		os.Exit(1)
@@ -73,8 +72,8 @@ func report(words ...any) {
 
 func contestedName(i int) string { return fmt.Sprintf("t/_delta_log/%020d.json", i) }
 
-// contestedBody is recognisable: its first line says who wrote it and the hash
-// of the rest, which is long enough to be seen in parts.
+// contestedBody returns a body that can be verified: its first line has the writer and the hash of
+// the rest, which is long enough to reveal partial reads.
 func contestedBody(writer, i int) []byte {
 	random := rand.New(rand.NewPCG(uint64(writer), uint64(i)))
 	rest := make([]byte, 1+random.IntN(256<<10))
@@ -106,10 +105,9 @@ func readContested(bucket objstore.Bucket, name string) (writer int, err error) 
 	return writer, nil
 }
 
-// RunProcesses lets processes race for the same names through PutIfAbsent and
-// kills some of them on the way: every name has one winner and holds all of the
-// winner's content, at every moment that it is visible. location is what the
-// children's open gets; bucket is the parent's view of the same, empty place.
+// RunProcesses lets processes race for the same names through PutIfAbsent and kills some of them:
+// every name has one winner and, whenever it is visible, all of the winner's content. location is
+// the argument of the children's open; bucket is the parent's view of the same, empty place.
 func RunProcesses(t *testing.T, bucket objstore.Bucket, location string) {
 	children := make([]*child, processes)
 	for id := range children {
@@ -136,7 +134,7 @@ func RunProcesses(t *testing.T, bucket objstore.Bucket, location string) {
 	close(finished)
 	require.NoError(t, <-watched)
 
-	reported := map[int]int{} // name to the one that was told it had won
+	reported := map[int]int{} // the winner of each name according to itself
 	for id, c := range children {
 		require.Empty(t, c.failure, "writer %d", id)
 		if id >= doomed {
@@ -160,7 +158,7 @@ func RunProcesses(t *testing.T, bucket objstore.Bucket, location string) {
 	require.Len(t, MustList(t, bucket, ""), contested, "leftovers of the dead are not visible")
 }
 
-// watch reads what is visible until the writers have finished.
+// watch reads the visible objects until the writers have finished.
 func watch(bucket objstore.Bucket, finished <-chan struct{}) error {
 	after := ""
 	for {
@@ -181,7 +179,7 @@ func watch(bucket objstore.Bucket, finished <-chan struct{}) error {
 	}
 }
 
-// child is a writer process as its parent sees it.
+// child is a writer process as seen by its parent.
 type child struct {
 	command *exec.Cmd
 	begin   io.Closer
@@ -204,7 +202,7 @@ func startChild(t *testing.T, id int, location string) *child {
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
 	t.Cleanup(func() {
-		// For a test that failed on the way; otherwise it has been waited for.
+		// Only needed if the test failed earlier; otherwise the process has been waited for.
 		if command.ProcessState == nil {
 			_ = command.Wait()
 		}
@@ -212,8 +210,8 @@ func startChild(t *testing.T, id int, location string) *child {
 	return &child{command: command, begin: input, output: output}
 }
 
-// follow reads a child's reports to the end. At its killAt-th it kills it, with
-// no chance to clean up: the child is in the middle of a later object.
+// follow reads a child's reports to the end. After report killAt it kills the child without a
+// chance to clean up: the child is then writing a later object.
 func (c *child) follow(killAt int) {
 	lines := bufio.NewScanner(c.output)
 	for lines.Scan() {

@@ -14,8 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// testRacePutIfAbsent: of N writers one wins each name and the content is the
-// winner's.
+// testRacePutIfAbsent: one of N writers wins each name, and the content is the winner's.
 func testRacePutIfAbsent(t *testing.T, bucket objstore.Bucket, config Config) {
 	ctx := context.Background()
 	for round := range 20 {
@@ -40,7 +39,7 @@ func testRacePutIfAbsent(t *testing.T, bucket objstore.Bucket, config Config) {
 			}
 			require.ErrorIs(t, err, objstore.ErrExists, "round %d writer %d", round, writer)
 		}
-		require.GreaterOrEqual(t, winner, 0, "round %d: nobody won", round)
+		require.GreaterOrEqual(t, winner, 0, "round %d: no writer won", round)
 		require.Equal(t, string(raceBody(winner)), MustGet(t, bucket, name), "round %d", round)
 	}
 }
@@ -49,7 +48,7 @@ func raceBody(writer int) []byte {
 	return []byte(strings.Repeat(fmt.Sprintf("writer %d\n", writer), 50*(writer+1)))
 }
 
-// testRacePut: readers of an object that is replaced see whole versions only.
+// testRacePut: readers of an object that is being replaced see complete versions only.
 func testRacePut(t *testing.T, bucket objstore.Bucket, _ Config) {
 	versions := []string{strings.Repeat("short\n", 10), strings.Repeat("a longer version\n", 20_000)}
 	MustPut(t, bucket, "o", versions[0])
@@ -109,8 +108,8 @@ func readVersion(bucket objstore.Bucket, versions []string) error {
 	return fmt.Errorf("torn object of %d bytes", len(content))
 }
 
-// testRaceDelete: deletes of the last object of a folder do not disturb those
-// who create the next, or list.
+// testRaceDelete: deleting the last object of a folder does not disturb concurrent creation of the
+// next, or listings.
 func testRaceDelete(t *testing.T, bucket objstore.Bucket, _ Config) {
 	ctx := context.Background()
 	errs := make([]error, 4)

@@ -11,17 +11,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Config says what a provider is allowed to differ in. The zero value is an
-// object store without folders.
+// Config states how a provider may differ. The zero value is an object store without folders.
 type Config struct {
-	// Folders: folders are real, so that a name cannot be an object and a
-	// folder of others at once; trying gives ErrInvalidName.
+	// Folders reports that folders are real, so that a name cannot be both an object and a folder
+	// of others; trying gives ErrInvalidName.
 	Folders bool
-	// MaxSegment is the longest segment of a name in bytes; 0 is no limit below
-	// that of the whole name.
+	// MaxSegment is the maximum length of a segment of a name in bytes; 0 means that only the
+	// length of the whole name is limited.
 	MaxSegment int
-	// Uploads is the size in bytes from which a write shows as an upload while it is
-	// under way; 0 is never.
+	// Uploads is the size in bytes from which a running write is listed as an upload; 0 is never.
 	Uploads int64
 	// Writers is the number of writers in each race; 0 is 16.
 	Writers int

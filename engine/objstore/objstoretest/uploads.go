@@ -10,14 +10,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// slowPut is a write that has begun; bytes go through body.
+// slowPut starts a write; its bytes are written to body.
 func slowPut(t *testing.T, bucket objstore.Bucket, name string, size int64) (body *io.PipeWriter, result <-chan error) {
 	t.Helper()
 	out, in := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
 		err := bucket.Put(t.Context(), name, out, size)
-		_ = out.CloseWithError(io.ErrClosedPipe) // a write that ended early reads no more
+		_ = out.CloseWithError(io.ErrClosedPipe) // unblocks body if the write ended early
 		done <- err
 	}()
 	t.Cleanup(func() { _ = in.CloseWithError(io.ErrUnexpectedEOF) })
@@ -35,8 +35,8 @@ func uploads(t *testing.T, bucket objstore.Bucket, prefix string) (found []objst
 	return found
 }
 
-// testUploads: a write under way is told of below its folders only, can be
-// discarded, and leaves nothing when it ends, however it ends.
+// testUploads: a running write is listed below its own folders only, can be discarded, and leaves
+// nothing when it ends, however it ends.
 func testUploads(t *testing.T, bucket objstore.Bucket, config Config) {
 	for _, err := range objstore.Uploads(t.Context(), bucket, "/x") {
 		require.ErrorIs(t, err, objstore.ErrInvalidName)

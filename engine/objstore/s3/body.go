@@ -15,12 +15,12 @@ import (
 // span is a part of an object.
 type span struct {
 	start  int64
-	length int64 // -1 to an end that the store did not tell
+	length int64 // -1 if the store did not report the end
 }
 
-// body is an open object. A reply that ends early is never the end of the
-// object: the rest is asked for, of the same content, and when that does not
-// come it is an error. Not safe for concurrent use.
+// body is an open object. A reply that ends early is never treated as the end of the object: the
+// rest of the same content is requested, and if that fails, Read returns an error. It is not safe
+// for concurrent use.
 type body struct {
 	ctx    context.Context
 	bucket *Bucket
@@ -29,7 +29,7 @@ type body struct {
 	etag   *string
 	inner  io.ReadCloser
 	rest   span
-	// tries is how often the rest may still be asked for.
+	// tries is how often the rest may still be requested.
 	tries int
 }
 
@@ -52,7 +52,7 @@ func (r *body) Read(p []byte) (int, error) {
 		n, err := r.next(p)
 		switch {
 		case n > 0:
-			// An error comes again with the next read.
+			// The next read returns the error again.
 			return n, nil
 		case err == nil:
 			return 0, nil
@@ -67,7 +67,7 @@ func (r *body) Read(p []byte) (int, error) {
 	}
 }
 
-// next reads what belongs to the part.
+// next reads the bytes that belong to the requested part.
 func (r *body) next(p []byte) (int, error) {
 	if r.rest.length >= 0 && int64(len(p)) > r.rest.length {
 		p = p[:r.rest.length]
@@ -80,9 +80,8 @@ func (r *body) next(p []byte) (int, error) {
 	return n, err
 }
 
-// resume asks for the rest after a connection was lost, on the condition that
-// the object is still the one that was opened. A store that went silent is not
-// asked again.
+// resume requests the rest after a connection was lost, on the condition that the object is
+// unchanged. If the store timed out, there is no second request.
 func (r *body) resume(cause error) bool {
 	if r.tries == 0 || r.etag == nil || r.rest.length < 0 || r.ctx.Err() != nil || isTimeout(cause) {
 		return false

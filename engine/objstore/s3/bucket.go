@@ -15,8 +15,8 @@ import (
 
 // Bucket is an objstore.Bucket over S3. Close releases its connections.
 //
-// Times of objects are whole seconds: the protocol's headers know no finer
-// ones, and an object must have one time however it is asked for.
+// Times of objects are whole seconds: the protocol's headers have no finer resolution, and every
+// operation must report the same time for an object.
 type Bucket struct {
 	name      string
 	client    *sdk.Client
@@ -29,15 +29,15 @@ var (
 	_ objstore.UploadLister = (*Bucket)(nil)
 )
 
-// New makes a client of one bucket. It sends nothing. [OptionError].
+// New returns a client of one bucket. It sends no request. Its errors are of type [*OptionError].
 func New(o Options) (*Bucket, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	limits := o.Limits.withDefaults()
 	transport := newTransport(o.Dial, limits)
-	// The options are written out instead of loaded: a loader looks for
-	// credentials and endpoints in the environment.
+	// The options are set explicitly: a loader would read credentials and endpoints from the
+	// environment.
 	client := sdk.New(sdk.Options{
 		Region:       o.Region,
 		BaseEndpoint: endpoint(o.Endpoint),
@@ -45,7 +45,7 @@ func New(o Options) (*Bucket, error) {
 		Credentials:  provider(o, transport, limits),
 		HTTPClient:   httpClient(watched{transport}),
 		Retryer:      retryer(limits),
-		// What lies beside plain S3 stays off: other stores know none of it.
+		// Extensions of plain S3 are disabled, because other stores do not support them.
 		RequestChecksumCalculation:                aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation:                aws.ResponseChecksumValidationWhenRequired,
 		DisableS3ExpressSessionAuth:               aws.Bool(true),
@@ -56,7 +56,7 @@ func New(o Options) (*Bucket, error) {
 	return &Bucket{name: o.Bucket, client: client, transport: transport, limits: limits}, nil
 }
 
-// Close closes idle connections. Requests under way end by themselves.
+// Close closes idle connections. Running requests are not affected.
 func (b *Bucket) Close() error {
 	b.transport.CloseIdleConnections()
 	return nil
@@ -76,8 +76,8 @@ func httpClient(transport http.RoundTripper) *http.Client {
 	}
 }
 
-// provider signs with the key as it is, or with what STS gives for it. Requests
-// to STS are not watched: their fate is not that of the write they precede.
+// provider returns the credentials that sign requests: the key itself, or what STS returns for it.
+// Requests to STS are not watched, because their outcome is not that of the write that follows.
 func provider(o Options, transport *http.Transport, limits Limits) aws.CredentialsProvider {
 	c := o.Credential
 	static := credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken)
@@ -101,7 +101,7 @@ func retryer(l Limits) aws.Retryer {
 	})
 }
 
-// notTimeouts keeps a store that hangs from being asked again.
+// notTimeouts prevents retries of requests that timed out.
 func notTimeouts(err error) aws.Ternary {
 	if isTimeout(err) {
 		return aws.FalseTernary

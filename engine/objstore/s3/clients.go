@@ -49,7 +49,7 @@ func (c *Clients) add(id string, fresh client) objstore.Bucket {
 	}
 	c.drop(id)
 	for other := range c.open {
-		// Any victim will do: a client that is needed again is made again.
+		// The victim is arbitrary: a client that is needed again is made again.
 		if len(c.open) < maxClients {
 			break
 		}
@@ -62,7 +62,7 @@ func (c *Clients) add(id string, fresh client) objstore.Bucket {
 	return fresh.root
 }
 
-// drop removes a client. Its running requests end by themselves.
+// drop removes a client. Its running requests continue.
 func (c *Clients) drop(id string) {
 	if cached, ok := c.open[id]; ok {
 		_ = cached.bucket.Close() // closes idle connections, and never fails

@@ -13,14 +13,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// failed adds what was done and on what.
+// failed adds the operation and the name to an error.
 func failed(op objstore.Op, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", op, name, err)
 }
 
-// translate maps an error of the SDK to those of objstore. The SDK's text is
-// dropped: it holds addresses and what the store said. status is that of the
-// last reply; it counts where the body that names the code was lost.
+// translate maps an error of the SDK to those of objstore. It drops the SDK's text, which contains
+// addresses and the store's message. status is that of the last reply; it decides if the body with
+// the error code was lost.
 func translate(ctx context.Context, err error, status int) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
@@ -36,8 +36,8 @@ func translate(ctx context.Context, err error, status int) error {
 	return fmt.Errorf("%w: %s", objstore.ErrUnavailable, network(err))
 }
 
-// familyOf decides by code first, by status where the code is unknown. Nil
-// means that no reply says anything.
+// familyOf maps an error code or, if the code is unknown, a status. It returns nil if neither is
+// known.
 func familyOf(code string, status int) error {
 	switch code {
 	case "NoSuchKey", "NotFound":
@@ -71,8 +71,8 @@ func familyOf(code string, status int) error {
 	return nil
 }
 
-// suffix is a code fit for an error text: a word of letters, nothing else that
-// a store may have put there.
+// suffix returns a code for an error text if it consists of letters only, because a store can send
+// anything.
 func suffix(code string) string {
 	if code == "" || len(code) > 40 {
 		return ""
@@ -85,7 +85,7 @@ func suffix(code string) string {
 	return " " + code
 }
 
-// network says in our words what happened to a connection.
+// network describes a connection failure in this package's own words.
 func network(err error) string {
 	var dial *net.OpError
 	switch {

@@ -14,10 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// List implements objstore.Bucket. Names that objstore.ValidName refuses (the
-// folder markers of consoles, say) cannot be asked for and are left out. A store
-// that does not list in order ends the listing with ErrUnavailable: commits
-// would be missed.
+// List implements objstore.Bucket. It omits names that objstore.ValidName refuses (for example
+// folder markers of consoles), because they cannot be requested. A store that does not list in
+// order ends the listing with ErrUnavailable, because commits would be missed.
 func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOptions) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		if err := objstore.ValidPrefix(prefix); err != nil {
@@ -30,7 +29,7 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOpti
 	}
 }
 
-// list returns nil when the consumer has left or all is told.
+// list returns nil at the end of the listing and when the consumer stops.
 func (b *Bucket) list(ctx context.Context, prefix string, opts objstore.ListOptions, yield func(objstore.Object, error) bool) error {
 	in := &sdk.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
 	if opts.Shallow {
@@ -53,7 +52,7 @@ func (b *Bucket) list(ctx context.Context, prefix string, opts objstore.ListOpti
 		for _, object := range objects {
 			switch {
 			case object.Name <= opts.StartAfter:
-				continue // a folder that the start lies in
+				continue // a folder that contains StartAfter
 			case object.Name <= last:
 				return fmt.Errorf("%w: lists out of order", objstore.ErrUnavailable)
 			case !strings.HasPrefix(object.Name, prefix):
@@ -75,7 +74,7 @@ func (b *Bucket) list(ctx context.Context, prefix string, opts objstore.ListOpti
 		case !aws.ToBool(page.IsTruncated):
 			return ctx.Err()
 		case next == "" || next == aws.ToString(in.ContinuationToken) && before == last:
-			return fmt.Errorf("%w: listing does not go on", objstore.ErrUnavailable)
+			return fmt.Errorf("%w: listing does not continue", objstore.ErrUnavailable)
 		}
 		in.ContinuationToken = &next
 	}
@@ -93,8 +92,8 @@ func (b *Bucket) page(ctx context.Context, in *sdk.ListObjectsV2Input) (*sdk.Lis
 	return page, err
 }
 
-// entries are the objects and folders of a page, which come as two lists, in
-// one order. The page is in URL encoding, because XML cannot hold every name.
+// entries merges the objects and the folders of a page into one ordered list. The page is
+// URL-encoded, because XML cannot represent every name.
 func entries(page *sdk.ListObjectsV2Output) ([]objstore.Object, error) {
 	all := make([]objstore.Object, 0, len(page.Contents)+len(page.CommonPrefixes))
 	for _, o := range page.Contents {

@@ -17,12 +17,12 @@ import (
 // maxParts is the protocol's limit.
 const maxParts = 10_000
 
-// abortTime bounds the removal of parts, which happens even after the caller
-// has gone: parts that nobody completes cost money and show up nowhere.
+// abortTime bounds the removal of parts, which runs even if the caller's context has ended: parts
+// of incomplete uploads cost money and no listing shows them.
 const abortTime = 10 * time.Second
 
-// putParts sends a large body. Nothing is visible before the last request, so
-// every failure up to there means that nothing was written.
+// putParts sends a large body. Nothing is visible before the last request, so every earlier failure
+// means that nothing was written.
 func (b *Bucket) putParts(ctx context.Context, name string, source *objstore.Source, size int64) (err error) {
 	watch, fate := withFate(ctx)
 	upload, err := b.client.CreateMultipartUpload(watch, &sdk.CreateMultipartUploadInput{Bucket: &b.name, Key: &name})
@@ -47,7 +47,7 @@ func (b *Bucket) putParts(ctx context.Context, name string, source *objstore.Sou
 	return err
 }
 
-// sendParts sends the body up to its end, which proves its size.
+// sendParts sends the body and checks its size at its end.
 func (b *Bucket) sendParts(ctx context.Context, name string, upload *string, source *objstore.Source,
 	partSize int64) ([]types.CompletedPart, error) {
 	var parts []types.CompletedPart
@@ -74,12 +74,11 @@ func (b *Bucket) sendParts(ctx context.Context, name string, upload *string, sou
 	}
 }
 
-// abort removes the parts. After an unknown outcome that is safe too: an upload
-// that was completed is gone and the request finds nothing, and one that was not
-// can then not be completed any more.
+// abort removes the parts. This is safe even after an unknown outcome: if the upload was completed,
+// the request has no effect, and if it was not, it cannot be completed any more.
 func (b *Bucket) abort(ctx context.Context, name string, upload *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
-	// Nothing is left to tell; the bucket's own rule for old uploads takes over.
+	// The error is ignored: the bucket's own rule for old uploads removes the parts.
 	_, _ = b.client.AbortMultipartUpload(ctx, &sdk.AbortMultipartUploadInput{Bucket: &b.name, Key: &name, UploadId: upload})
 }

@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// Options say which bucket, where, and in whose name.
+// Options describe a bucket, its endpoint and the credential for it.
 type Options struct {
 	Bucket string
 	Region string
 	// Endpoint is the URL of a store other than AWS, without a path.
 	Endpoint string
-	// PathStyle puts the bucket into the path instead of the host name.
+	// PathStyle puts the bucket name into the path instead of the host name.
 	PathStyle  bool
 	Credential Credential
-	// Dial opens every connection; nil is the system's own. It is where a
-	// caller decides which addresses may be reached.
+	// Dial opens every connection; nil is the system's dialer. With it a caller decides which
+	// addresses may be reached.
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Limits Limits
 }
 
-// Credential is a static key, and optionally a role to take on with it.
+// Credential is a static key, and optionally a role to assume with it.
 type Credential struct {
 	AccessKeyID     string
 	SecretAccessKey string
-	// SessionToken goes with a temporary key.
+	// SessionToken belongs to a temporary key.
 	SessionToken string
-	// RoleARN, if set, is assumed with the key (STS); the requests to the
-	// bucket are then signed with what STS hands out, renewed in time. STS is
-	// that of the region, or the endpoint itself where there is one.
+	// RoleARN, if set, is a role that is assumed with the key (STS); requests to the bucket are
+	// then signed with the credentials that STS returns, which are renewed in time. The STS
+	// endpoint is that of the region, or Endpoint if it is set.
 	RoleARN string
 }
 
-// String keeps secrets out of logs and errors.
+// String omits secrets, so that they do not reach logs and errors.
 func (c Credential) String() string { return "s3.Credential(redacted)" }
 
 // GoString is String.
@@ -47,20 +47,19 @@ func (c Credential) GoString() string { return c.String() }
 // LogValue implements slog.LogValuer.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// Limits bound what a request may take. Zero values are the defaults.
+// Limits bound a request's duration and memory. Zero values are the defaults.
 type Limits struct {
-	// Connect is the time for a connection, and again for its TLS handshake;
-	// default 5 s.
+	// Connect is the timeout of a connection, and again of its TLS handshake; default 5 s.
 	Connect time.Duration
-	// Idle is the longest time in which nothing moves: until the reply begins,
-	// and between two parts of a body; default 10 s.
+	// Idle is the maximum time without progress: until the reply begins, and between two parts of a
+	// body; default 10 s.
 	Idle time.Duration
-	// Attempts is how often a request is sent at most; default 3.
+	// Attempts is the maximum number of times a request is sent; default 3.
 	Attempts int
-	// Backoff is the longest pause between two attempts; default 1 s.
+	// Backoff is the maximum pause between two attempts; default 1 s.
 	Backoff time.Duration
-	// PartSize is the size from which on a body is sent in parts, and that of
-	// the parts, in bytes; default 16 MiB, at least 5 MiB on AWS.
+	// PartSize is the size, in bytes, of the parts of a body. A body of at least this size is sent
+	// in parts. Default 16 MiB, at least 5 MiB on AWS.
 	PartSize int64
 }
 
@@ -74,8 +73,8 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// OptionError is an option that New refuses, in words fit for the one who chose
-// it. They never repeat the value.
+// OptionError is an option that New refuses, with a message for the user who chose it. The message
+// never contains the value.
 type OptionError struct {
 	// Option is bucket, region, endpoint, access_key_id, secret_access_key or
 	// role_arn.
@@ -87,8 +86,8 @@ type OptionError struct {
 func (e *OptionError) Error() string { return "s3 option " + e.Option + " " + e.Reason }
 
 var (
-	// Strict on purpose: the SDK takes an ARN in the place of a name, and would
-	// send the request elsewhere.
+	// The pattern is strict on purpose: the SDK accepts an ARN instead of a name, and would send
+	// the request elsewhere.
 	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 	// A region becomes a part of a host name.
 	regionName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$`)

@@ -30,7 +30,7 @@ func (b *Bucket) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 // GetRange implements objstore.Bucket.
 func (b *Bucket) GetRange(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	if length == 0 {
-		// There is no header for an empty range.
+		// The protocol cannot express an empty range.
 		_, err := b.Stat(ctx, name)
 		return io.NopCloser(bytes.NewReader(nil)), err
 	}
@@ -49,8 +49,8 @@ func (b *Bucket) GetRange(ctx context.Context, name string, offset, length int64
 	return b.open(ctx, objstore.OpGetRange, name, out, part), nil
 }
 
-// Stat implements objstore.Bucket. It asks for the first byte: a reply without
-// a body, as to HEAD, does not tell a missing object from a missing bucket.
+// Stat implements objstore.Bucket. It requests the first byte: a reply without a body, as to HEAD,
+// does not distinguish a missing object from a missing bucket.
 func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error) {
 	out, err := b.get(ctx, objstore.OpStat, name, "bytes=0-0")
 	if errors.Is(err, errBeyond) {
@@ -66,7 +66,7 @@ func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error)
 		if _, _, size, err = parseContentRange(*out.ContentRange); err != nil {
 			return objstore.Object{}, failed(objstore.OpStat, name, err)
 		}
-		// A body that was read to its end gives its connection back.
+		// A body that was read to its end makes its connection reusable.
 		if _, err := io.CopyN(io.Discard, out.Body, 1); err != nil {
 			return objstore.Object{}, failed(objstore.OpStat, name, translate(ctx, err, 0))
 		}
@@ -76,7 +76,7 @@ func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error)
 	return objstore.Object{Name: name, Size: size, ModTime: seconds(out.LastModified)}, nil
 }
 
-// head describes an empty object, which has no first byte.
+// head describes an object by HEAD. An empty object has no first byte.
 func (b *Bucket) head(ctx context.Context, name string) (objstore.Object, error) {
 	watch, fate := withFate(ctx)
 	out, err := b.client.HeadObject(watch, &sdk.HeadObjectInput{Bucket: &b.name, Key: &name})
@@ -86,7 +86,7 @@ func (b *Bucket) head(ctx context.Context, name string) (objstore.Object, error)
 	return objstore.Object{Name: name, Size: aws.ToInt64(out.ContentLength), ModTime: seconds(out.LastModified)}, nil
 }
 
-// errBeyond: the object exists and ends before the range begins.
+// errBeyond: the object exists, but the range begins after its end.
 var errBeyond = errors.New("range beyond the end")
 
 func (b *Bucket) get(ctx context.Context, op objstore.Op, name, header string) (*sdk.GetObjectOutput, error) {
@@ -108,7 +108,7 @@ func (b *Bucket) get(ctx context.Context, op objstore.Op, name, header string) (
 	return nil, failed(op, name, translate(ctx, err, fate.lastStatus()))
 }
 
-// lengthOf is the length of the reply's body, -1 when the store does not say.
+// lengthOf returns the length of the reply's body, or -1 if the store does not report it.
 func lengthOf(out *sdk.GetObjectOutput) int64 {
 	if out.ContentLength == nil {
 		return -1
@@ -116,10 +116,10 @@ func lengthOf(out *sdk.GetObjectOutput) int64 {
 	return *out.ContentLength
 }
 
-// errNoLength: neither length nor range came with an object.
+// errNoLength: the reply has neither a length nor a range.
 var errNoLength = fmt.Errorf("%w: answers without a length", objstore.ErrUnavailable)
 
-// check comes first in every operation on an object.
+// check is called first in every operation on an object.
 func check(ctx context.Context, op objstore.Op, name string) error {
 	if err := objstore.ValidName(name); err != nil {
 		return err
@@ -130,8 +130,8 @@ func check(ctx context.Context, op objstore.Op, name string) error {
 	return nil
 }
 
-// rangeHeader asks for the range, or for more where the protocol cannot say it:
-// a suffix always goes to the end.
+// rangeHeader requests the range, or more if the protocol cannot express it: a suffix always
+// extends to the end.
 func rangeHeader(offset, length int64) string {
 	switch {
 	case offset == math.MinInt64:
@@ -144,8 +144,7 @@ func rangeHeader(offset, length int64) string {
 	return fmt.Sprintf("bytes=%d-%d", offset, offset+length-1)
 }
 
-// wanted is the part of the object that was asked for; the reply's body must
-// begin with it.
+// wanted returns the requested part of the object; the reply's body must begin with it.
 func wanted(out *sdk.GetObjectOutput, offset, length int64) (span, error) {
 	size := lengthOf(out)
 	first, last := int64(0), size-1
@@ -165,7 +164,7 @@ func wanted(out *sdk.GetObjectOutput, offset, length int64) (span, error) {
 	return span{start, end - start}, nil
 }
 
-// errOtherRange: the reply is not the range that was asked for.
+// errOtherRange: the reply has a different range from the requested one.
 var errOtherRange = fmt.Errorf("%w: answers with another range", objstore.ErrUnavailable)
 
 // parseContentRange reads "bytes first-last/size".

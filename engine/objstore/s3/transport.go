@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// newTransport bounds every step of a request. There is no proxy, and HTTP/2 is
-// off: one connection for all requests would share one deadline.
+// newTransport bounds the duration of every step of a request. There is no proxy, and HTTP/2 is
+// off, because one connection for all requests would share one deadline.
 func newTransport(dial func(context.Context, string, string) (net.Conn, error), l Limits) *http.Transport {
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
@@ -28,8 +28,8 @@ func newTransport(dial func(context.Context, string, string) (net.Conn, error), 
 		},
 		TLSHandshakeTimeout:   l.Connect,
 		ResponseHeaderTimeout: l.Idle,
-		// Shorter than the deadline of idleConn, which must not hit a connection
-		// that was just taken from the pool.
+		// This is shorter than the deadline of idleConn, which must not end a connection that was
+		// just taken from the pool.
 		IdleConnTimeout:     l.Idle / 2,
 		MaxIdleConnsPerHost: 64,
 		MaxIdleConns:        64,
@@ -37,7 +37,7 @@ func newTransport(dial func(context.Context, string, string) (net.Conn, error), 
 	}
 }
 
-// idleConn ends a connection on which nothing moves.
+// idleConn ends a connection without progress.
 type idleConn struct {
 	net.Conn
 	idle time.Duration
@@ -51,8 +51,7 @@ func (c *idleConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write implements net.Conn. The reader of the reply waits meanwhile, and is
-// given time too.
+// Write implements net.Conn. It also extends the deadline of the reader that waits for the reply.
 func (c *idleConn) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
@@ -60,19 +59,19 @@ func (c *idleConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// fate is what became of the attempts of one operation.
+// fate records the outcomes of the attempts of one operation.
 type fate struct {
 	mu sync.Mutex
-	// open: an attempt left this machine and was not refused. It may have taken
-	// effect, whatever a later one was told.
+	// open reports that an attempt left this machine and was not refused. It may have taken effect,
+	// whatever the reply to a later one was.
 	open bool
-	// status of the last reply, 0 when the last attempt had none.
+	// status is that of the last reply, or 0 if the last attempt had none.
 	status int
 }
 
 type fateKey struct{}
 
-// withFate returns a context whose requests are watched.
+// withFate returns a context that records the fate of its requests.
 func withFate(ctx context.Context) (context.Context, *fate) {
 	f := &fate{}
 	return context.WithValue(ctx, fateKey{}, f), f
@@ -90,7 +89,7 @@ func (f *fate) lastStatus() int {
 	return f.status
 }
 
-// watched is a transport that writes down the fate of requests.
+// watched is a transport that records the fate of requests.
 type watched struct{ inner http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -116,8 +115,8 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// refused reports whether a status says that the request had no effect. A
-// server error does not, nor does a proxy that lost patience.
+// refused reports whether a status means that the request had no effect. A server error does not,
+// nor does a timeout of a proxy.
 func refused(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, 499:

@@ -16,8 +16,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Uploads implements objstore.UploadLister: multipart uploads, whose ModTime is when
-// they began. Stores tell the owner of a bucket only, and some tell nobody.
+// Uploads implements objstore.UploadLister: it lists multipart uploads, with the time when they
+// began as ModTime. Most stores list them for the owner of a bucket only, and some for no caller.
 func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
 	return func(yield func(objstore.Upload, error) bool) {
 		if err := objstore.ValidPrefix(prefix); err != nil {
@@ -30,7 +30,7 @@ func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.
 	}
 }
 
-// uploads returns nil when the consumer has left or all is told.
+// uploads returns nil at the end of the listing and when the consumer stops.
 func (b *Bucket) uploads(ctx context.Context, prefix string, yield func(objstore.Upload, error) bool) error {
 	in := &sdk.ListMultipartUploadsInput{Bucket: &b.name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
 	for {
@@ -43,8 +43,8 @@ func (b *Bucket) uploads(ctx context.Context, prefix string, yield func(objstore
 			if err != nil {
 				return err
 			}
-			// One that no object of ours can have come from is none of ours, and of one
-			// without a time nobody knows whether it is under way.
+			// Skip uploads that this package cannot have started. Without a time it is unknown
+			// whether an upload is still running.
 			if objstore.ValidName(upload.Name) != nil || !strings.HasPrefix(upload.Name, prefix) || upload.ModTime.IsZero() {
 				continue
 			}
@@ -53,7 +53,7 @@ func (b *Bucket) uploads(ctx context.Context, prefix string, yield func(objstore
 			}
 		}
 		if !aws.ToBool(page.IsTruncated) || aws.ToString(page.NextKeyMarker) == "" {
-			return ctx.Err() // or the store has more, and no way to tell of them
+			return ctx.Err() // the last page, or a store without markers to continue
 		}
 		key, err := decoded(page.EncodingType, page.NextKeyMarker)
 		if err != nil {
@@ -61,13 +61,13 @@ func (b *Bucket) uploads(ctx context.Context, prefix string, yield func(objstore
 		}
 		same := key == aws.ToString(in.KeyMarker) && aws.ToString(page.NextUploadIdMarker) == aws.ToString(in.UploadIdMarker)
 		if same {
-			return fmt.Errorf("%w: listing does not go on", objstore.ErrUnavailable)
+			return fmt.Errorf("%w: listing does not continue", objstore.ErrUnavailable)
 		}
 		in.KeyMarker, in.UploadIdMarker = &key, page.NextUploadIdMarker
 	}
 }
 
-// uploadsPage is nil where the store does not tell.
+// uploadsPage returns nil if the store does not list uploads for this caller.
 func (b *Bucket) uploadsPage(ctx context.Context, in *sdk.ListMultipartUploadsInput) (*sdk.ListMultipartUploadsOutput, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (b *Bucket) uploadsPage(ctx context.Context, in *sdk.ListMultipartUploadsIn
 	return nil, err
 }
 
-// ofUploads is translate, for stores that have uploads to themselves too.
+// ofUploads is translate for stores that do not support listing uploads.
 func ofUploads(ctx context.Context, err error, status int) error {
 	if status == http.StatusNotImplemented {
 		return fmt.Errorf("%w (%d)", objstore.ErrDenied, status)
@@ -102,7 +102,7 @@ func (b *Bucket) upload(encoding types.EncodingType, found types.MultipartUpload
 	}, nil
 }
 
-// decoded is a name of a listing that may be in URL encoding.
+// decoded returns a name of a listing that may be URL-encoded.
 func decoded(encoding types.EncodingType, text *string) (string, error) {
 	if encoding != types.EncodingTypeUrl {
 		return aws.ToString(text), nil
@@ -114,8 +114,7 @@ func decoded(encoding types.EncodingType, text *string) (string, error) {
 	return name, nil
 }
 
-// discard removes the parts of an upload. One that the store does not know has
-// ended.
+// discard removes the parts of an upload. If the store does not know the upload, it has ended.
 func (b *Bucket) discard(ctx context.Context, name string, id *string) error {
 	if err := ctx.Err(); err != nil {
 		return failed(objstore.OpDiscard, name, err)

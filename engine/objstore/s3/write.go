@@ -16,8 +16,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Put implements objstore.Bucket. A body is held in memory, a part at a time,
-// so that a request can be repeated and a bad body leaves no trace.
+// Put implements objstore.Bucket. A body is held in memory, one part at a time, so that a request
+// can be retried and an invalid body leaves no trace.
 func (b *Bucket) Put(ctx context.Context, name string, body io.Reader, size int64) error {
 	if err := check(ctx, objstore.OpPut, name); err != nil {
 		return err
@@ -39,8 +39,8 @@ func (b *Bucket) Put(ctx context.Context, name string, body io.Reader, size int6
 	return err
 }
 
-// PutIfAbsent implements objstore.Bucket. It is sent again only when the store
-// answered 409: something else was under way there and this request did nothing.
+// PutIfAbsent implements objstore.Bucket. It is sent again only after a 409: a conflicting
+// operation was running and this request had no effect.
 func (b *Bucket) PutIfAbsent(ctx context.Context, name string, body []byte) error {
 	if err := check(ctx, objstore.OpPutIfAbsent, name); err != nil {
 		return err
@@ -62,15 +62,15 @@ func (b *Bucket) PutIfAbsent(ctx context.Context, name string, body []byte) erro
 	}
 }
 
-// conflictAttempts is how often a 409 is met with another try. A busy name has
-// a winner soon, and then the answer is 412.
+// conflictAttempts is the number of attempts after a 409. A contended name soon has a winner, and
+// then the reply is 412.
 const conflictAttempts = 8
 
-// once keeps the SDK from repeating a request by itself.
+// once disables the SDK's own retries.
 func once(o *sdk.Options) { o.Retryer = aws.NopRetryer{} }
 
-// pause waits longer after each attempt, by chance between nothing and twice
-// the time that the one before could have waited.
+// pause waits before the next attempt, for a random time. Its maximum doubles with every attempt, up to
+// most.
 func pause(ctx context.Context, attempt int, most time.Duration) error {
 	wait := min(most, 5*time.Millisecond<<attempt)
 	timer := time.NewTimer(rand.N(wait))
@@ -83,7 +83,7 @@ func pause(ctx context.Context, attempt int, most time.Duration) error {
 	}
 }
 
-// Delete implements objstore.Bucket. ErrUnknown when the reply was lost.
+// Delete implements objstore.Bucket. It returns ErrUnknown if the reply was lost.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
 	if err := check(ctx, objstore.OpDelete, name); err != nil {
 		return err
@@ -98,9 +98,9 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// write runs a request that changes something and tells its three outcomes
-// apart. An attempt that may have landed makes the whole unknown, even when a
-// later one was refused. status is that of a refusal, else 0.
+// write runs a request that changes something and distinguishes its three outcomes. An attempt that
+// may have taken effect makes the outcome unknown, even if a later one was refused. status is that
+// of a refusal, else 0.
 func write(ctx context.Context, op objstore.Op, name string, do func(context.Context) error) (status int, _ error) {
 	watch, fate := withFate(ctx)
 	err := do(watch)
@@ -113,7 +113,7 @@ func write(ctx context.Context, op objstore.Op, name string, do func(context.Con
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return 0, failed(op, name, fmt.Errorf("%w: %w", objstore.ErrUnknown, ctxErr))
 	}
-	// Not the cause as an error: its family may promise that nothing was written.
+	// The cause is not wrapped: its kind may promise that nothing was written.
 	return 0, failed(op, name, fmt.Errorf("%w: %s", objstore.ErrUnknown, cause(err, fate.lastStatus())))
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Proxy lies between a client and the server, and disturbs what passes.
+// Proxy forwards connections between a client and the server, and can disturb them.
 type Proxy struct {
 	Server
 	tb    testing.TB
@@ -50,5 +50,5 @@ func (p *Proxy) Disturb(kind string, upstream bool, attributes map[string]any) {
 	}
 }
 
-// Heal lets everything pass again.
+// Heal removes all disturbances.
 func (p *Proxy) Heal() { p.inner.Toxics.ResetToxics(context.Background()) }

@@ -14,7 +14,7 @@ import (
 // ProgramVariable names the environment variable with the path of versitygw.
 const ProgramVariable = "LAKEWARDEN_TEST_VERSITYGW"
 
-// What the server accepts.
+// The key and the region that the server accepts.
 const (
 	AccessKeyID     = "lakewardentest"
 	SecretAccessKey = "lakewarden-test-secret-key"
@@ -34,14 +34,14 @@ type Server struct {
 var running struct {
 	once   sync.Once
 	server Server
-	// leash is kept because a pipe that nothing refers to is closed by the
-	// garbage collector, and the server would end.
+	// leash is stored because the garbage collector would close an unreferenced pipe, which would
+	// end the server.
 	leash io.Closer
 	err   error
 }
 
-// Start returns the server of this test binary. Where it cannot be had the test
-// is skipped, or, when the environment variable CI is "true", fails.
+// Start returns the server of this test binary. If there is no server program, the test is skipped,
+// or fails if the environment variable CI is "true".
 func Start(tb testing.TB) Server {
 	tb.Helper()
 	running.once.Do(func() { running.server, running.leash, running.err = start() })
@@ -54,7 +54,7 @@ func Start(tb testing.TB) Server {
 	return running.server
 }
 
-// Bucket makes an empty bucket, which is removed at the end of the test.
+// Bucket makes an empty bucket and removes it at the end of the test.
 func (s Server) Bucket(tb testing.TB) string {
 	tb.Helper()
 	name := "test-" + uuid.NewString()
@@ -65,8 +65,8 @@ func (s Server) Bucket(tb testing.TB) string {
 	return name
 }
 
-// Folder is where the objects of a bucket are files, for other programs to
-// write there.
+// Folder returns the directory that holds the objects of a bucket as files, so that other programs
+// can write to it.
 func (s Server) Folder(bucket string) string { return filepath.Join(s.dir, "buckets", bucket) }
 
 // Roles of [Server.User].
@@ -83,7 +83,7 @@ func (s Server) User(tb testing.TB, accessKey, role string) (secretKey string) {
 	return secretKey
 }
 
-// RemoveUser ends an account: its key is unknown from now on.
+// RemoveUser deletes an account: its key becomes unknown.
 func (s Server) RemoveUser(tb testing.TB, accessKey string) {
 	tb.Helper()
 	s.admin(tb, "delete-user", "--access", accessKey)

@@ -16,8 +16,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// supervise runs the server until its standard input ends, which happens when
-// the test binary is gone for whatever reason, and then removes its data.
+// supervise runs the server until its standard input ends, which happens when the test binary ends
+// for any reason, and then removes its data.
 const supervise = `
 "$1" --port "$3" --quiet --keep-alive --iam-dir "$2/iam" --iam-cache-disable posix "$2/buckets" </dev/null >"$2/log" 2>&1 &
 read -r _
@@ -26,7 +26,7 @@ wait
 rm -rf "$2"
 `
 
-// start starts a server; whoever holds leash keeps it alive.
+// start starts a server, which runs until leash is closed.
 func start() (server Server, leash io.Closer, err error) {
 	path, err := oracletest.Path(ProgramVariable, "versitygw")
 	if err != nil {
@@ -48,8 +48,8 @@ func start() (server Server, leash io.Closer, err error) {
 	command := exec.Command("/bin/sh", "-c", supervise, "sh", path, dir, address)
 	command.Env = []string{"ROOT_ACCESS_KEY=" + AccessKeyID, "ROOT_SECRET_KEY=" + SecretAccessKey, "VGW_REGION=" + Region, "PATH=" +
 		os.Getenv("PATH")}
-	// Its own process group: an interrupt of the terminal reaches the test
-	// binary, whose end then stops the server in good order.
+	// The server has its own process group: an interrupt of the terminal reaches the test binary,
+	// whose end then stops the server cleanly.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if leash, err = command.StdinPipe(); err != nil {
 		return Server{}, nil, err
