@@ -8,16 +8,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
-// builder makes typed nodes. It is where types are judged, for both languages.
+// builder makes typed nodes. It checks types, for both languages.
 type builder struct {
 	schema delta.Struct
-	// spark says that the expression is read from Spark's SQL. It is then an
-	// error when the tree cannot mean what Spark means.
+	// spark reports that the expression is read from Spark's SQL. An expression that Spark would
+	// evaluate differently is then an error.
 	spark bool
 }
 
-// note is the reason why a node has no counterpart in Spark's SQL, which does not
-// concern an expression that came from there.
+// note records why a node has no counterpart in Spark's SQL. Expressions that came from Spark's SQL
+// need no such reason.
 func (b builder) note(e *expr, reason string) *expr {
 	if !b.spark {
 		e.local = reason
@@ -25,8 +25,8 @@ func (b builder) note(e *expr, reason string) *expr {
 	return e
 }
 
-// column resolves a path: a column and members of structs. Names are matched
-// exactly, or else in any case, as both languages do.
+// column resolves a path: a column and members of structs. As in both languages, names are matched
+// exactly, or else in any case.
 func (b builder) column(names []string) (*expr, error) {
 	e := &expr{op: opColumn, typ: b.schema}
 	for i, name := range names {
@@ -66,7 +66,7 @@ func (b builder) boolean(v bool) *expr {
 	return &expr{op: opLiteral, typ: delta.Boolean, text: "false"}
 }
 
-// condition asks that e is boolean.
+// condition checks that e is boolean.
 func condition(e *expr) error {
 	if f := familyOf(e.typ); f != famBool && f != famNull {
 		return invalid("%s where a condition is needed", typeName(e.typ))
@@ -110,7 +110,7 @@ func (b builder) between(value, low, high *expr) (*expr, error) {
 	return b.note(&expr{op: opBetween, typ: delta.Boolean, args: []*expr{value, low, high}}, either(first, second)), nil
 }
 
-// in wants every item to be comparable with the value as it stands.
+// in requires every item to be comparable with the value without conversion.
 func (b builder) in(value *expr, items []*expr) (*expr, error) {
 	e := &expr{op: opIn, typ: delta.Boolean, args: []*expr{value}}
 	for _, item := range items {
@@ -163,7 +163,8 @@ func (b builder) like(value, pattern, escape *expr) (*expr, error) {
 	return e, nil
 }
 
-// choose is CASE WHEN args[0] THEN args[1] … ELSE the last. A nil last is NULL.
+// choose returns CASE WHEN args[0] THEN args[1] … with the last argument as ELSE. If that is nil,
+// it is NULL.
 func (b builder) choose(args []*expr) (*expr, error) {
 	if len(args)%2 == 0 {
 		args = append(args, b.null())
@@ -180,7 +181,7 @@ func (b builder) choose(args []*expr) (*expr, error) {
 	return &expr{op: opCase, typ: t, args: args}, err
 }
 
-// unify is the type of values of which one is chosen: all must have the same.
+// unify returns the common type of the results of a choice. All must have the same type.
 func (b builder) unify(what string, args []*expr) (delta.DataType, error) {
 	var t delta.DataType = delta.Void
 	for _, a := range args {

@@ -13,17 +13,16 @@ import (
 // for concurrent use.
 type Check struct{ expr *expr }
 
-// ParseCheck reads an expression of a user, in DuckDB's SQL, over the columns of
-// a table; one with names in backticks is Spark's SQL, as the log has it. The
-// expression must be boolean and deterministic; it has no subqueries, aggregates
-// or parameters. Errors: [CheckError], and those of the parser that are not about
-// the text.
+// ParseCheck parses a user's expression over the columns of a table. It is DuckDB's SQL or, if it
+// has names in backticks, Spark's SQL, as in the log. The expression must be boolean and
+// deterministic; subqueries, aggregates and parameters are refused. Errors: [CheckError], and
+// errors of the parser that are not about the text.
 func ParseCheck(ctx context.Context, parser engine.Parser, schema delta.Struct, text string) (Check, error) {
 	e, err := builder{schema: schema}.fromDuckDB(ctx, parser, text)
 	var refusal *CheckError
 	if errors.As(err, &refusal) && strings.Contains(text, "`") {
-		// To DuckDB backticks are operators, and none of them is served, so no text
-		// has a meaning in both languages.
+		// In DuckDB backticks are operators, all of which are refused, so no text has a meaning in
+		// both languages.
 		if check, err := ParseSpark(schema, text); err == nil {
 			return check, nil
 		}
@@ -31,9 +30,8 @@ func ParseCheck(ctx context.Context, parser engine.Parser, schema delta.Struct, 
 	return newCheck(e, err)
 }
 
-// ParseSpark reads an expression of the log, in Spark's SQL. What the engines
-// that write such logs would take differently is refused. The error is a
-// [CheckError].
+// ParseSpark parses an expression of the log, in Spark's SQL. It refuses expressions that the
+// engines that write such logs interpret differently. The error is a [CheckError].
 func ParseSpark(schema delta.Struct, text string) (Check, error) {
 	e, err := builder{schema: schema}.fromSpark(text)
 	return newCheck(e, err)
@@ -51,7 +49,7 @@ func newCheck(e *expr, err error) (Check, error) {
 	return Check{e}, nil
 }
 
-// Portable reports whether Spark's SQL can say the same, and if not, why.
+// Portable reports whether Spark's SQL has an equivalent expression, and otherwise the reason.
 func (c Check) Portable() (reason string, ok bool) {
 	reason = c.expr.portable()
 	if reason == "" && len(c.expr.columns(nil)) == 0 {
@@ -60,15 +58,15 @@ func (c Check) Portable() (reason string, ok bool) {
 	return reason, reason == ""
 }
 
-// Spark prints a portable check in Spark's SQL.
+// Spark returns a portable check in Spark's SQL.
 func (c Check) Spark() string { return c.expr.spark() }
 
-// Columns are the top-level columns that the check reads, as the schema spells
-// them, each once.
+// Columns returns the top-level columns that the check reads, as the schema spells them, without
+// duplicates.
 func (c Check) Columns() []string { return c.expr.columns(nil) }
 
-// Broken is the condition, in DuckDB's SQL, under which a row of the relation
-// that alias names breaks the check. It is TRUE or FALSE and cannot fail.
+// Broken returns the condition, in DuckDB's SQL, under which a row of the relation with this alias
+// breaks the check. The condition is TRUE or FALSE and cannot fail.
 func (c Check) Broken(alias string) string {
 	return "(NOT coalesce(TRY(" + c.expr.duckdb(alias) + "), false))"
 }

@@ -21,7 +21,7 @@ var (
 type CheckError struct {
 	// Position is the byte offset in the expression, or -1.
 	Position int
-	// Message is in our own words; it quotes names of the expression at most.
+	// Message is this package's own text. It quotes nothing of the expression but names.
 	Message string
 }
 
@@ -35,7 +35,8 @@ func invalid(format string, args ...any) *CheckError {
 	return &CheckError{Position: -1, Message: fmt.Sprintf(format, args...)}
 }
 
-// untranslatable refuses writes to a table for one of its constraints.
+// untranslatable returns the error that refuses writes to a table because of one of its
+// constraints.
 func untranslatable(what string, err error) error {
 	reason := "its expression cannot be evaluated here"
 	var check *CheckError

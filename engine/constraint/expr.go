@@ -24,19 +24,19 @@ const (
 	opCall // text is the name of a function
 )
 
-// expr is a node of the one tree that both languages are read into and printed
-// from. Builders make it, so every tree is typed.
+// expr is a node of a tree that both languages are parsed into and printed from. Only builder makes
+// nodes, so every tree is typed.
 type expr struct {
 	op   op
 	typ  delta.DataType
 	path []string
 	text string
 	args []*expr
-	// local says why Spark's SQL cannot say the same; empty when it can.
+	// local is the reason why Spark's SQL has no equivalent; empty if it has one.
 	local string
 }
 
-// portable looks for the first reason below e.
+// portable returns the first such reason in e and its children.
 func (e *expr) portable() string {
 	if e.local != "" {
 		return e.local
@@ -49,7 +49,7 @@ func (e *expr) portable() string {
 	return ""
 }
 
-// columns adds the top-level columns below e, each once.
+// columns adds the top-level columns in e to seen, without duplicates.
 func (e *expr) columns(seen []string) []string {
 	if e.op == opColumn {
 		for _, name := range seen {
@@ -80,7 +80,7 @@ const (
 	maxDepth = 100
 )
 
-// family groups the types that behave alike.
+// family groups types that behave alike.
 type family int
 
 const (
@@ -93,8 +93,8 @@ const (
 	famDouble
 	famText
 	famDate
-	famInstant // a moment, stored in UTC
-	famLocal   // a time of no zone
+	famInstant // an instant, stored in UTC
+	famLocal   // a time without time zone
 	famBinary
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// prefix stands before a user's expression when it is parsed.
+// prefix precedes a user's expression when it is parsed.
 const prefix = "SELECT (\n"
 
-// fromDuckDB reads an expression of a user with the engine's own parser. The
-// errors are [CheckError] and those of the parser that are not about the text.
+// fromDuckDB parses an expression of a user with the engine's own parser. Errors are of type
+// [*CheckError], or errors of the parser that are not about the text.
 func (b builder) fromDuckDB(ctx context.Context, parser engine.Parser, text string) (*expr, error) {
 	e, err := b.readDuckDB(ctx, parser, text)
 	if err != nil {
@@ -53,12 +53,12 @@ func syntaxError(err error) error {
 	return e
 }
 
-// maxTreeDepth is far more nesting than an expression of maxDepth has: a level of the
-// expression is an object of the tree, most often in a list.
+// maxTreeDepth allows more nesting than an expression of maxDepth has: each level of the expression
+// is an object in the tree, usually inside a list.
 const maxTreeDepth = 10 * maxDepth
 
-// onlyExpression returns the one expression of SELECT (…), and refuses a text that
-// became more than that.
+// onlyExpression returns the one expression of SELECT (…). It refuses a text that parses as more
+// than that.
 func onlyExpression(raw []byte) (*sqltree.Node, error) {
 	root, err := sqltree.Decode(raw, maxTreeDepth, false)
 	if errors.Is(err, sqltree.ErrDepth) {
@@ -78,9 +78,9 @@ func onlyExpression(raw []byte) (*sqltree.Node, error) {
 
 var errUnserved = invalid("it has a part that is not served in constraints")
 
-// fieldsOf maps the classes of expressions that constraints may hold to their fields,
-// and "" to the fields of the objects that are parts of expressions. A field that is not
-// listed would stay unread, so it is refused.
+// fieldsOf maps the classes of expressions that constraints may contain to their fields, and "" to
+// the fields of the objects that are parts of expressions. An expression with an unlisted field is
+// refused, because the field would be ignored.
 var fieldsOf = map[string][]string{
 	"COLUMN_REF":  {"column_names"},
 	"CONSTANT":    {"value"},
@@ -116,7 +116,7 @@ var comparisons = map[string]string{
 	"COMPARE_DISTINCT_FROM": "IS DISTINCT FROM", "COMPARE_NOT_DISTINCT_FROM": "IS NOT DISTINCT FROM",
 }
 
-// tree reads an expression.
+// tree converts an expression of the parser.
 func (b builder) tree(n *sqltree.Node, depth int) (*expr, error) {
 	if depth > maxDepth {
 		return nil, invalid("it is nested deeper than %d", maxDepth)
@@ -206,7 +206,8 @@ func (b builder) castOf(n *sqltree.Node, depth int) (*expr, error) {
 	return b.cast(args[0], t)
 }
 
-// castType returns the type of a cast; only types without members and modifiers.
+// castType returns the type of a cast. Types with members and modifiers are refused, except
+// decimals.
 func castType(n *sqltree.Node) (delta.DataType, bool) {
 	id := n.Str("id")
 	if info := n.Child("type_info"); info != nil {

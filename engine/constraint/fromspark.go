@@ -5,9 +5,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// fromSpark reads an expression of the log: the part of Spark's SQL whose meaning is
-// certain, and the forms that delta-rs prints instead. An expression that Spark and
-// delta-rs read differently is an error.
+// fromSpark parses an expression of the log: the part of Spark's SQL whose meaning is unambiguous,
+// and the equivalent forms that delta-rs prints. An expression that Spark and delta-rs interpret
+// differently is an error.
 func (b builder) fromSpark(text string) (*expr, error) {
 	e, err := b.readSpark(text)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *sparkParser) next() sparktoken.Token {
 	return t
 }
 
-// word takes the words if they come next.
+// word consumes the words if they are next.
 func (p *sparkParser) word(words ...string) bool {
 	for i, w := range words {
 		if p.at+i >= len(p.tokens) || p.tokens[p.at+i].Kind != sparktoken.Word || p.tokens[p.at+i].Text != w {
@@ -136,8 +136,8 @@ var sparkComparisons = map[string]string{
 	"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "IS NOT DISTINCT FROM",
 }
 
-// predicate is a value, or one comparison or test of values. Two in a row bind
-// differently in the engines, so they need parentheses.
+// predicate parses a value, or one comparison or test of values. Two in a row bind differently in
+// the engines, so they need parentheses.
 func (p *sparkParser) predicate() (*expr, error) {
 	l, err := p.sum()
 	if err != nil {
@@ -168,7 +168,7 @@ func (p *sparkParser) predicate() (*expr, error) {
 	return e, nil
 }
 
-// is reads what follows IS.
+// is parses the part after IS.
 func (p *sparkParser) is(l *expr) (*expr, error) {
 	negated := p.word("not")
 	var e *expr
@@ -195,7 +195,7 @@ func (p *sparkParser) is(l *expr) (*expr, error) {
 	return p.b.not(e)
 }
 
-// test reads BETWEEN, IN and LIKE; nil when none follows.
+// test parses BETWEEN, IN and LIKE; it returns nil if none of them is next.
 func (p *sparkParser) test(l *expr) (*expr, error) {
 	switch {
 	case p.word("between"):
@@ -230,7 +230,7 @@ func (p *sparkParser) test(l *expr) (*expr, error) {
 	return nil, nil
 }
 
-// list reads expressions up to the closing parenthesis.
+// list parses expressions up to the closing parenthesis.
 func (p *sparkParser) list() ([]*expr, error) {
 	var items []*expr
 	for {

@@ -7,19 +7,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// function is one that an expression may call: deterministic, without side
-// effects, with a result that is not much larger than its arguments.
+// function describes a function that an expression may call. It is deterministic and has no side
+// effects, and its result is not much larger than its arguments.
 type function struct {
-	// args has the families of the arguments, by position; the last one repeats
-	// when more is set.
+	// args are the families of the arguments, by position; if more is set, the last one may be
+	// repeated.
 	args []families
 	more bool
-	// same says that all arguments have the type of the first.
+	// same requires all arguments to have the type of the first.
 	same bool
-	// result is nil where it is the type of the arguments.
+	// result is the type of the result; nil is the type of the arguments.
 	result delta.DataType
-	// spark says that Spark's SQL and that of delta-rs have the function with the
-	// same meaning.
+	// spark reports that Spark's SQL and that of delta-rs have the function with the same meaning.
 	spark bool
 }
 
@@ -50,8 +49,8 @@ func twoTextsTo(t delta.DataType) function {
 }
 func numberTo(t delta.DataType) function { return function{args: []families{numbers}, result: t} }
 
-// functions are the allowed ones by the name that we print for DuckDB. Spark has
-// upper and lower too, but of other Unicode tables, and trims other white space.
+// functions are the allowed functions by their names in DuckDB. Spark has upper and lower too, but
+// with other Unicode tables, and its trim removes other white space.
 var functions = map[string]function{
 	"abs":               {args: []families{of(famInt, famDecimal, famDouble)}, spark: true},
 	"length":            {args: []families{texts}, result: delta.Integer, spark: true},
@@ -106,7 +105,7 @@ var otherNames = map[string]string{
 	"ceiling": "ceil", "startswith": "starts_with", "dayofmonth": "day", "~~*": "ilike", "instr": "strpos",
 }
 
-// call calls a function.
+// call makes a function call.
 func (b builder) call(name string, args []*expr) (*expr, error) {
 	name = strings.ToLower(name)
 	if other, ok := otherNames[name]; ok {
@@ -150,7 +149,7 @@ func (b builder) call(name string, args []*expr) (*expr, error) {
 	return e, err
 }
 
-// part is EXTRACT(name FROM value).
+// part makes EXTRACT(name FROM value).
 func (b builder) part(name string, value *expr) (*expr, error) {
 	switch name = strings.ToLower(name); name {
 	case "year", "month", "day", "quarter":
@@ -159,7 +158,7 @@ func (b builder) part(name string, value *expr) (*expr, error) {
 	return nil, invalid("the part %.50q of a time is not served here", name)
 }
 
-// cast converts a value. Between times with and without a zone the result would
+// cast makes a cast. Between times with and without a zone it is refused, because the result would
 // depend on the session.
 func (b builder) cast(e *expr, t delta.DataType) (*expr, error) {
 	from, to := familyOf(e.typ), familyOf(t)
@@ -191,7 +190,7 @@ func (b builder) cast(e *expr, t delta.DataType) (*expr, error) {
 	return b.note(as, "a cast of "+typeName(e.typ)+" to "+typeName(t)), nil
 }
 
-// parsed reads a constant text as a boolean or a number.
+// parsed converts a constant text to a boolean or a number.
 func (b builder) parsed(e *expr, t delta.DataType) (*expr, error) {
 	bad := invalid("the text '%.40s' is not a %s", e.text, typeName(t))
 	if familyOf(t) == famBool {
@@ -228,7 +227,7 @@ func (b builder) parsed(e *expr, t delta.DataType) (*expr, error) {
 	return n, nil
 }
 
-// literalDecimal is the type that holds just this number.
+// literalDecimal returns the smallest type that holds the number.
 func literalDecimal(n *expr) delta.Decimal {
 	if t, ok := n.typ.(delta.Decimal); ok {
 		return t

@@ -95,15 +95,15 @@ func (g generator) decimal(depth int) string {
 
 // literals is a row for VALUES.
 func literals(row []any, types ...string) string {
-	cells := make([]string, len(row))
+	scalars := make([]string, len(row))
 	for i, v := range row {
-		cells[i] = "NULL"
+		scalars[i] = "NULL"
 		if v != nil {
-			cells[i] = "'" + strings.TrimSuffix(fmt.Sprint(v), "+00") + "'"
+			scalars[i] = "'" + strings.TrimSuffix(fmt.Sprint(v), "+00") + "'"
 		}
-		cells[i] = "CAST(" + cells[i] + " AS " + types[i] + ")"
+		scalars[i] = "CAST(" + scalars[i] + " AS " + types[i] + ")"
 	}
-	return strings.Join(cells, ", ")
+	return strings.Join(scalars, ", ")
 }
 
 type oracleCase struct {

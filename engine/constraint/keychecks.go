@@ -7,21 +7,21 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// KeyBreach is a row whose key is another row's too.
+// KeyBreach is a row whose key another row has as well.
 type KeyBreach struct {
 	Row int64
-	// First is the earlier row of the same relation with the key, or -1 when the
-	// other row is one of the table.
+	// First is the earlier row of the same relation with the key, or -1 if the other row is one of
+	// the table.
 	First int64
 }
 
-// KeyReport is what breaks a key.
+// KeyReport lists the rows that break a key.
 type KeyReport struct {
 	Breaches []KeyBreach
 	Total    int64
 }
 
-// names lists the key's columns of a relation.
+// names returns the key's columns, qualified with the alias.
 func (k Key) names(alias string) []string {
 	out := make([]string, len(k.Columns))
 	for i, c := range k.Columns {
@@ -30,7 +30,7 @@ func (k Key) names(alias string) []string {
 	return out
 }
 
-// counts is the condition under which a row of a relation takes part in the key.
+// counts returns the condition under which the key applies to a row.
 func (k Key) counts(alias string) string {
 	if k.NullsEqual {
 		return "true"
@@ -38,7 +38,7 @@ func (k Key) counts(alias string) string {
 	return strings.Join(k.names(alias), " IS NOT NULL AND ") + " IS NOT NULL"
 }
 
-// aliases names the key's columns so that no column of a table is among the names.
+// aliases selects the key's columns under names that no column of a table can have.
 func (k Key) aliases() string {
 	names := k.names(Alias)
 	for i, name := range names {
@@ -47,7 +47,7 @@ func (k Key) aliases() string {
 	return strings.Join(names, ", ")
 }
 
-// equal is the condition under which two lists of values are one key.
+// equal returns the condition under which two lists of values are equal as keys.
 func (k Key) equal(left, right []string) string {
 	sign := " = "
 	if k.NullsEqual {
@@ -60,8 +60,8 @@ func (k Key) equal(left, right []string) string {
 	return strings.Join(parts, " AND ")
 }
 
-// Repeated finds rows whose key an earlier row of the same relation has: a key
-// twice in one body. Errors are those of the session.
+// Repeated finds rows whose key an earlier row of the same relation has. Errors are those of the
+// session.
 func (s Scope) Repeated(ctx context.Context, key Key, rows Relation) (KeyReport, error) {
 	columns, grouped := strings.Join(key.names(Alias), ", "), make([]string, len(key.Columns))
 	for i := range grouped {
@@ -76,9 +76,8 @@ func (s Scope) Repeated(ctx context.Context, key Key, rows Relation) (KeyReport,
 	return s.keyReport(ctx, sql)
 }
 
-// Taken finds rows whose key a row of the table has. The table can be the part of
-// it that [Scope.KeyCondition] leaves, or the files that won a race. Errors are
-// those of the session.
+// Taken finds rows whose key a row of the table has. table may be limited to the files that satisfy
+// [Scope.KeyCondition], or to those that won a commit race. Errors are those of the session.
 func (s Scope) Taken(ctx context.Context, key Key, rows, table Relation) (KeyReport, error) {
 	sql := "WITH taken AS MATERIALIZED (SELECT DISTINCT " + rows.row(Alias) + "::BIGINT AS lw_row FROM " + rows.as(Alias) + " JOIN " +
 		table.as("t") + " ON " + key.equal(key.names(Alias), key.names("t")) + ") " +
@@ -88,20 +87,20 @@ func (s Scope) Taken(ctx context.Context, key Key, rows, table Relation) (KeyRep
 
 func (s Scope) keyReport(ctx context.Context, sql string) (KeyReport, error) {
 	var report KeyReport
-	err := s.query(ctx, sql, func(c []cell) {
+	err := s.query(ctx, sql, func(c []scalar) {
 		report.Breaches = append(report.Breaches, KeyBreach{Row: c[0].number, First: c[1].number})
 		report.Total = c[2].number
 	})
 	return report, err
 }
 
-// CountRepeated counts the combinations of a key that more than one row of a
-// relation has. The relation needs no row numbers.
+// CountRepeated returns the number of keys that more than one row of a relation has. The relation
+// needs no row numbers.
 func (s Scope) CountRepeated(ctx context.Context, key Key, rows Relation) (int64, error) {
 	columns := strings.Join(key.names(Alias), ", ")
 	sql := "SELECT count(*) FROM (SELECT 1 FROM " + rows.as(Alias) + " WHERE " + key.counts(Alias) +
 		" GROUP BY " + columns + " HAVING count(*) > 1)"
 	var total int64
-	err := s.query(ctx, sql, func(c []cell) { total = c[0].number })
+	err := s.query(ctx, sql, func(c []scalar) { total = c[0].number })
 	return total, err
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// KeyCondition is fulfilled by every row of the table whose key is that of a row
-// of the relation. Pruning with it makes the cost of [Scope.Taken] follow
-// the files that hold such keys. Errors are those of the session.
+// KeyCondition is satisfied by every row of the table whose key occurs in the relation. If the
+// table is pruned with it, the cost of [Scope.Taken] depends only on the files that can hold such
+// keys. Errors are those of the session.
 func (s Scope) KeyCondition(ctx context.Context, key Key, rows Relation) (engine.Condition, error) {
 	var queries []string
 	parts := make([]columnParts, len(key.Columns))
@@ -22,7 +22,7 @@ func (s Scope) KeyCondition(ctx context.Context, key Key, rows Relation) (engine
 	if len(queries) == 0 {
 		return engine.Condition{}, nil
 	}
-	err := s.query(ctx, strings.Join(queries, " UNION ALL "), func(row []cell) { parts[row[0].number].add(row[1], row[2]) })
+	err := s.query(ctx, strings.Join(queries, " UNION ALL "), func(row []scalar) { parts[row[0].number].add(row[1], row[2]) })
 	conditions := make([]engine.Condition, len(parts))
 	for i, p := range parts {
 		conditions[i] = p.condition(key, key.Columns[i].Name)
@@ -30,21 +30,21 @@ func (s Scope) KeyCondition(ctx context.Context, key Key, rows Relation) (engine
 	return engine.AllOf(conditions...), err
 }
 
-// KeySpan is what one look at the keys of a relation tells.
+// KeySpan is a summary of the keys of a relation.
 type KeySpan struct {
-	// Repeated is the number of combinations that more than one row has; where it is
-	// not 0, [Scope.Repeated] finds the rows.
+	// Repeated is the number of keys that more than one row has; if it is not 0, [Scope.Repeated]
+	// finds the rows.
 	Repeated int64
-	// Condition is a weaker [Scope.KeyCondition]: it goes from the least to the
-	// greatest value of each column.
+	// Condition is weaker than [Scope.KeyCondition]: it is the range from the minimum to the
+	// maximum of each column.
 	Condition engine.Condition
-	// Within is SQL over a relation with the [Alias], fulfilled by every row with one
-	// of the keys. It has the bounds of those columns by which the engine leaves out
-	// rows as it reads, and is never empty.
+	// Within is SQL over a relation with the [Alias], which every row with one of the keys
+	// satisfies. It has bounds for the columns by which the engine can prune while it reads, and is
+	// never empty.
 	Within string
 }
 
-// KeySpan looks at the keys of a relation once. Errors are those of the session.
+// KeySpan summarises the keys of a relation in one scan. Errors are those of the session.
 func (s Scope) KeySpan(ctx context.Context, key Key, rows Relation) (KeySpan, error) {
 	items := []string{"count(*) FILTER (lw_times > 1)"}
 	parts := make([]columnParts, len(key.Columns))
@@ -58,7 +58,7 @@ func (s Scope) KeySpan(ctx context.Context, key Key, rows Relation) (KeySpan, er
 	grouped := "SELECT " + key.aliases() + ", count(*) AS lw_times FROM " + rows.as(Alias) + " WHERE " + key.counts(Alias) +
 		" GROUP BY " + strings.Join(key.names(Alias), ", ")
 	var span KeySpan
-	err := s.query(ctx, "SELECT "+strings.Join(items, ", ")+" FROM ("+grouped+")", func(row []cell) {
+	err := s.query(ctx, "SELECT "+strings.Join(items, ", ")+" FROM ("+grouped+")", func(row []scalar) {
 		span.Repeated, row = row[0].number, row[1:]
 		for i := range parts {
 			if !parts[i].known {
@@ -103,24 +103,24 @@ func withinSQL(key Key, parts []columnParts) string {
 	return strings.Join(within, " AND ")
 }
 
-// Up to listedValues values of a column are told one by one, more of them as
-// spans of neighbours.
+// Up to listedValues values of a column are listed individually, more of them as ranges of
+// neighbouring values.
 const (
 	listedValues = 1024
 	spans        = 64
 )
 
-// columnParts are the values that a column of the key has in a relation.
+// columnParts are the values of a key's column in a relation.
 type columnParts struct {
-	// known says that values of the column can be compared.
+	// known reports that values of the column can be compared.
 	known  bool
 	nulls  bool
 	listed []engine.ConditionValue
 	ranges [][2]engine.ConditionValue
 }
 
-// add takes the least and the greatest value of a group.
-func (p *columnParts) add(low, high cell) {
+// add adds a group with its minimum and maximum.
+func (p *columnParts) add(low, high scalar) {
 	switch {
 	case low.null:
 		p.nulls = true
@@ -131,10 +131,10 @@ func (p *columnParts) add(low, high cell) {
 	}
 }
 
-// fitsSQL leaves out texts that make a statement long or, with a NUL, none.
+// fitsSQL rejects texts that would make a statement too long, or with a NUL, invalid.
 func fitsSQL(text string) bool { return len(text) <= 100 && !strings.Contains(text, "\x00") }
 
-// bounds are the least and the greatest value where they were added as one group.
+// bounds returns the minimum and the maximum if they were added as one group.
 func (p *columnParts) bounds() (low, high string, found bool) {
 	switch {
 	case len(p.ranges) == 1:
@@ -164,8 +164,8 @@ func (p *columnParts) condition(key Key, column string) engine.Condition {
 	return engine.AnyOf(either...)
 }
 
-// columnValuesSQL gives the least and the greatest value of every group of
-// neighbours, and a row of NULLs when the column has one.
+// columnValuesSQL returns the minimum and maximum of every group of neighbouring values, and a row
+// of NULLs if the column contains one.
 func columnValuesSQL(key Key, c KeyColumn, rows Relation, text func(string) string) string {
 	column := engine.QuoteIdent(Alias) + "." + engine.QuoteIdent(c.Name)
 	values := "SELECT DISTINCT " + column + " AS v FROM " + rows.as(Alias) + " WHERE " + column + " IS NOT NULL AND " + key.counts(Alias)
@@ -175,8 +175,8 @@ func columnValuesSQL(key Key, c KeyColumn, rows Relation, text func(string) stri
 		" UNION ALL (SELECT NULL, NULL FROM " + rows.as(Alias) + " WHERE " + column + " IS NULL LIMIT 1)"
 }
 
-// conditionText prints a value as [engine.ConditionValue] asks. Types that data
-// pruning knows no bounds of have no such form.
+// conditionText returns a function that prints a value as an [engine.ConditionValue]. It returns
+// false for types that pruning has no bounds for.
 func conditionText(c KeyColumn) (func(value string) string, bool) {
 	switch familyOf(c.Type) {
 	case famBool, famInt, famDecimal, famDate, famLocal:
@@ -184,8 +184,8 @@ func conditionText(c KeyColumn) (func(value string) string, bool) {
 	case famText:
 		return func(v string) string { return v }, true
 	case famInstant:
-		// The number of microseconds does not depend on the session's time zone. The
-		// infinite ones have none.
+		// The number of microseconds does not depend on the session's time zone. Infinite values
+		// have none.
 		return func(v string) string {
 			return "coalesce(make_timestamp(epoch_us(" + v + "))::VARCHAR, " + v + "::VARCHAR)"
 		}, true

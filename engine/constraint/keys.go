@@ -10,8 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Where a table's own keys are written. Other writers keep unknown properties and
-// field metadata as they are.
+// Where a table's keys are stored. Other writers preserve unknown properties and field metadata.
 const (
 	// PropertyPrimaryKey is a table property: the names of the key's columns, in
 	// order, as a JSON array.
@@ -23,21 +22,20 @@ const (
 
 // Keys are the keys of a table.
 type Keys struct {
-	// Primary are the columns of the primary key, in order. As a combination they
-	// are unique; NULL equals NULL there.
+	// Primary are the columns of the primary key, in order. Their combination is unique; NULLs are
+	// equal.
 	Primary []string
-	// Unique are the columns that are unique each by itself, in the order of the
-	// schema, without the column of a primary key of one column. NULL equals
-	// nothing there.
+	// Unique are the columns that are individually unique, in the order of the schema. They exclude
+	// the column of a primary key of one column. A NULL does not equal another NULL.
 	Unique []string
 }
 
-// KeysOf reads the keys of a schema and a table's properties. The property names
-// the primary key; its field metadata finds a column again that another writer
-// renamed. When a column was dropped, the key is gone with it.
+// KeysOf reads the keys of a schema and a table's properties. The property lists the columns of the
+// primary key; their field metadata identifies columns that another writer renamed. If a column was
+// dropped, there is no primary key.
 func KeysOf(schema delta.Struct, properties map[string]string) Keys {
 	var named, flagged []string
-	_ = json.Unmarshal([]byte(properties[PropertyPrimaryKey]), &named) // what is no list names nothing
+	_ = json.Unmarshal([]byte(properties[PropertyPrimaryKey]), &named) // a malformed value lists no columns
 	var k Keys
 	for _, f := range schema.Fields {
 		if flag(f, MetadataPrimaryKey) {
@@ -59,8 +57,8 @@ func KeysOf(schema delta.Struct, properties map[string]string) Keys {
 	return k
 }
 
-// inOrder puts the flagged columns in the order of the names; those that nobody
-// names any more take the places that are left.
+// inOrder orders the flagged columns as in named. Columns that are not in named fill the remaining
+// places.
 func inOrder(named, flagged []string) []string {
 	rest := slices.DeleteFunc(slices.Clone(flagged), func(name string) bool { return slices.Contains(named, name) })
 	out := make([]string, len(named))
@@ -84,8 +82,8 @@ func flag(f delta.Field, key string) bool { return string(f.Metadata[key]) == "t
 // IsPrimary reports whether a column is part of the primary key.
 func (k Keys) IsPrimary(column string) bool { return slices.Contains(k.Primary, column) }
 
-// IsUnique is the setting isUnique of a column: for the columns of the primary
-// key it follows from the key, true where the key has one column.
+// IsUnique reports a column's setting isUnique. For columns of the primary key it follows from the
+// key: it is true if the key has one column.
 func (k Keys) IsUnique(column string) bool {
 	if k.IsPrimary(column) {
 		return len(k.Primary) == 1
@@ -93,9 +91,8 @@ func (k Keys) IsUnique(column string) bool {
 	return slices.Contains(k.Unique, column)
 }
 
-// Write returns the schema and the properties with these keys in place of those
-// they had. Columns are given as the schema spells them. The error is
-// [ErrInvalidKey].
+// Write returns the schema and the properties with these keys in place of the previous ones.
+// Columns are spelled as in the schema. The error is [ErrInvalidKey].
 func (k Keys) Write(schema delta.Struct, properties map[string]string) (delta.Struct, map[string]string, error) {
 	if err := k.check(schema); err != nil {
 		return delta.Struct{}, nil, err
@@ -148,8 +145,8 @@ func (k Keys) check(schema delta.Struct) error {
 	return nil
 }
 
-// Keyable reports whether values of a type can be a key: nested values and
-// variants have no equality that all engines share.
+// Keyable reports whether values of a type can be part of a key: engines do not agree on the
+// equality of nested values and variants.
 func Keyable(t delta.DataType) bool { return familyOf(t) != famOther && familyOf(t) != famNull }
 
 // Key is a combination of columns that is unique.
@@ -157,12 +154,12 @@ type Key struct {
 	// Name is "primary key" or the unique column's name, for messages.
 	Name    string
 	Columns []KeyColumn
-	// NullsEqual says that NULL equals NULL: in the primary key. Otherwise a row
-	// with a NULL conflicts with none.
+	// NullsEqual reports that NULLs are equal, as in the primary key. Otherwise a row with a NULL
+	// conflicts with no other row.
 	NullsEqual bool
 }
 
-// ColumnNames are the names of the key's columns, in order.
+// ColumnNames returns the names of the key's columns, in order.
 func (k Key) ColumnNames() []string {
 	out := make([]string, len(k.Columns))
 	for i, c := range k.Columns {
@@ -177,7 +174,7 @@ type KeyColumn struct {
 	Type delta.DataType
 }
 
-// In lists the keys, the primary key first, with the types of a schema.
+// In returns the keys with the types of a schema, the primary key first.
 func (k Keys) In(schema delta.Struct) []Key {
 	column := func(name string) KeyColumn {
 		f, _ := schema.Field(name)

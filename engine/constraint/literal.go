@@ -13,8 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// text is a constant text. Other readers treat quotes and backslashes in one
-// differently.
+// text makes a constant text. Other readers interpret quotes and backslashes in it differently.
 func (b builder) text(s string) (*expr, error) {
 	e := &expr{op: opLiteral, typ: delta.String, text: s}
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
@@ -33,8 +32,8 @@ func plainText(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != '\u00a0' }) < 0
 }
 
-// number is a constant without exponent, typed by its digits as both languages
-// do.
+// number makes a constant without exponent, whose type follows from its digits as in both
+// languages.
 func (b builder) number(digits string) (*expr, error) {
 	if whole, fraction, point := strings.Cut(strings.TrimPrefix(digits, "-"), "."); point {
 		whole = strings.TrimLeft(whole, "0")
@@ -56,7 +55,7 @@ func (b builder) number(digits string) (*expr, error) {
 	return &expr{op: opLiteral, typ: delta.Decimal{Precision: len(new(big.Int).Abs(n).String())}, text: n.String()}, nil
 }
 
-// canonical writes a decimal with a digit before the point.
+// canonical formats a decimal with a digit before the point.
 func canonical(digits string) string {
 	sign := ""
 	if strings.HasPrefix(digits, "-") {
@@ -72,7 +71,7 @@ func allDigits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// double is a constant of type DOUBLE.
+// double makes a constant of type DOUBLE.
 func (b builder) double(text string) (*expr, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(v, 0) {
@@ -81,8 +80,8 @@ func (b builder) double(text string) (*expr, error) {
 	return &expr{op: opLiteral, typ: delta.Double, text: strconv.FormatFloat(v, 'g', -1, 64)}, nil
 }
 
-// reread turns a constant text into a constant of a type that it is compared
-// with or cast to. Only forms are taken that every reader takes alike.
+// reread converts a constant text to a constant of the type that it is compared with or cast to. It
+// accepts only notations that all readers interpret alike.
 func (b builder) reread(e *expr, t delta.DataType) (*expr, error) {
 	as := &expr{op: opLiteral, typ: t, local: e.local}
 	ok := false

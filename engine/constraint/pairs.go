@@ -7,9 +7,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// pair makes two operands comparable, and says why Spark would compare them
-// differently. Constants take the type of the other side where that changes
-// nothing; texts that are constant become dates and times.
+// pair makes two operands comparable, and returns the reason if Spark would compare them
+// differently. It converts constants to the type of the other side if that does not change their
+// value; constant texts become dates and times.
 func (b builder) pair(l, r *expr) (*expr, *expr, string, error) {
 	lf, rf := familyOf(l.typ), familyOf(r.typ)
 	switch {
@@ -44,7 +44,7 @@ func either(a, b string) string {
 	return b
 }
 
-// alike are two operands of one family.
+// alike compares two operands of one family.
 func (b builder) alike(l, r *expr, f family) (*expr, *expr, string, error) {
 	switch f {
 	case famOther, famBinary:
@@ -66,7 +66,7 @@ func numeric(f family) bool {
 	return f == famInt || f == famDecimal || f == famFloat || f == famDouble
 }
 
-// numbers are operands of two numeric families.
+// numbers compares operands of two numeric families.
 func (b builder) numbers(l, r *expr) (*expr, *expr, string, error) {
 	lf, rf := familyOf(l.typ), familyOf(r.typ)
 	switch {
@@ -85,7 +85,7 @@ func (b builder) numbers(l, r *expr) (*expr, *expr, string, error) {
 	return l, r, "", nil
 }
 
-// asDouble is the other side of a DOUBLE.
+// asDouble converts the other operand of a DOUBLE.
 func (b builder) asDouble(e *expr) (*expr, string) {
 	if e.op == opLiteral {
 		return &expr{op: opLiteral, typ: delta.Double, text: e.text}, ""
@@ -96,8 +96,8 @@ func (b builder) asDouble(e *expr) (*expr, string) {
 	return e, ""
 }
 
-// floats: Spark compares a FLOAT with other numbers as doubles, DuckDB as floats.
-// It is the same for a constant that is a float exactly.
+// floats compares a FLOAT with another number. Spark compares them as doubles, DuckDB as floats.
+// The result is the same for constants that a float represents exactly.
 func (b builder) floats(l, r *expr) (*expr, *expr, string, error) {
 	if exactFloat(l) || exactFloat(r) {
 		return l, r, "", nil
@@ -129,7 +129,7 @@ func exactFloat(e *expr) bool {
 
 const maxDigits = 38
 
-// asDecimal is a number's type as a decimal.
+// asDecimal returns a number's type as a decimal.
 func asDecimal(e *expr) delta.Decimal {
 	switch t := e.typ.(type) {
 	case delta.Decimal:
@@ -147,13 +147,13 @@ func asDecimal(e *expr) delta.Decimal {
 	return delta.Decimal{Precision: 20}
 }
 
-// digits is the precision that holds the values of both types.
+// digits returns the precision that holds the values of both types.
 func digits(l, r delta.DataType) int {
 	a, b := l.(delta.Decimal), r.(delta.Decimal)
 	return max(a.Precision-a.Scale, b.Precision-b.Scale) + max(a.Scale, b.Scale)
 }
 
-// arith is + - * % / //.
+// arith makes the operations + - * % / //.
 func (b builder) arith(text string, l, r *expr) (*expr, error) {
 	lf, rf := familyOf(l.typ), familyOf(r.typ)
 	e := &expr{op: opArith, text: text, args: []*expr{l, r}}
@@ -219,7 +219,7 @@ func (b builder) decimals(e *expr) (*expr, error) {
 	return e, nil
 }
 
-// modulo by a constant that is not zero cannot fail.
+// modulo makes %, which cannot fail if the divisor is a constant other than zero.
 func (b builder) modulo(e *expr) (*expr, error) {
 	l, r := e.args[0], e.args[1]
 	if familyOf(l.typ) != famInt || familyOf(r.typ) != famInt {

@@ -7,8 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
-// duckdb prints e for DuckDB, with columns of the relation that alias names.
-// Constants carry their types, so that the engine does not choose others.
+// duckdb prints e for DuckDB, with columns qualified with the alias. Constants are cast to their
+// types, so that the engine does not infer other ones.
 func (e *expr) duckdb(alias string) string {
 	args := make([]string, len(e.args))
 	for i, a := range e.args {
@@ -42,8 +42,7 @@ func (e *expr) duckdb(alias string) string {
 	return e.text + "(" + strings.Join(args, ", ") + ")"
 }
 
-// common prints what both languages write alike, with every precedence in
-// parentheses.
+// common prints the parts that are the same in both languages, fully parenthesised.
 func (e *expr) common(args []string) string {
 	switch e.op {
 	case opNull:

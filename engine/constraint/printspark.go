@@ -35,8 +35,8 @@ func (e *expr) spark() string {
 	return e.common(args)
 }
 
-// sparkLiteral prints a constant so that it has the same type everywhere.
-// delta-rs takes a plain decimal for a double, so one is cast from a text.
+// sparkLiteral prints a constant so that it has the same type in every engine. delta-rs reads a
+// plain decimal as a double, so it is cast from a text.
 func (e *expr) sparkLiteral() string {
 	quoted := "'" + e.text + "'"
 	switch familyOf(e.typ) {
@@ -51,7 +51,7 @@ func (e *expr) sparkLiteral() string {
 	case famDecimal, famFloat, famDouble:
 		return "CAST(" + quoted + " AS " + sparkType(e.typ) + ")"
 	case famInt:
-		// Digits alone are an INT, or a BIGINT where they are too many for one.
+		// Plain digits are an INT, or a BIGINT if they do not fit.
 		if n, err := (builder{}).number(e.text); err != nil || n.typ != e.typ {
 			return "CAST(" + quoted + " AS " + sparkType(e.typ) + ")"
 		}

@@ -7,35 +7,35 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Kind is the class of a rule. Classes are judged one after the other: broken
-// rows of a later one are told only where the earlier ones hold.
+// Kind is the class of a rule. Classes are checked in order: rows that break a rule of a later
+// class are reported only if no row breaks one of an earlier class.
 type Kind int
 
-// The classes, in the order in which they are judged.
+// The classes, in the order in which they are checked.
 const (
 	// NotNull: a column or a member of a struct has a value.
 	NotNull Kind = iota
 	// Checked: an expression is TRUE.
 	Checked
-	// Filtered: the row is one that its writer may see.
+	// Filtered: the row is visible to its writer.
 	Filtered
 )
 
-// Rule is what a single row must satisfy.
+// Rule is a condition that a single row must satisfy.
 type Rule struct {
 	Kind Kind
-	// Name is the constraint's; for NOT NULL the path of the column, with points.
+	// Name is the constraint's name; for NOT NULL it is the path of the column, with points.
 	Name string
-	// Column is the column that a message points at; empty when several or none.
+	// Column is the column that a message refers to; empty if there is not exactly one.
 	Column string
-	// Columns are the top-level columns that the rule is about.
+	// Columns are the top-level columns that the rule refers to.
 	Columns []string
 
-	// broken is the condition under which a row breaks the rule, never NULL.
+	// broken returns the condition under which a row breaks the rule. It is never NULL.
 	broken func(alias string) string
 }
 
-// CheckRule is the rule of a constraint.
+// CheckRule returns the rule of a constraint.
 func CheckRule(name string, check Check) Rule {
 	r := Rule{Kind: Checked, Name: name, Columns: check.Columns(), broken: check.Broken}
 	if len(r.Columns) == 1 {
@@ -44,23 +44,23 @@ func CheckRule(name string, check Check) Rule {
 	return r
 }
 
-// RowFilter is the rule that a written row satisfies the writer's filter: a
-// predicate of ours in DuckDB's SQL, whose columns are qualified with [Alias].
+// RowFilter returns the rule that a written row satisfies the writer's filter: a generated
+// predicate in DuckDB's SQL, whose columns are qualified with [Alias].
 func RowFilter(predicate string) Rule {
 	return Rule{Kind: Filtered, broken: func(string) string {
 		return "(NOT coalesce(TRY((" + predicate + ")), false))"
 	}}
 }
 
-// RequireColumn is the rule that a top-level column has a value.
+// RequireColumn returns the rule that a top-level column has a value.
 func RequireColumn(column string) Rule {
 	return Rule{Kind: NotNull, Name: column, Column: column, Columns: []string{column}, broken: func(alias string) string {
 		return "(" + engine.QuoteIdent(alias) + "." + engine.QuoteIdent(column) + " IS NULL)"
 	}}
 }
 
-// notNull lists what the schema requires: columns, members of structs that are
-// there, elements of lists and values of maps.
+// notNull returns what the schema requires to have a value: columns, members of structs that are
+// not NULL, elements of lists and values of maps.
 func notNull(schema delta.Struct) []Rule {
 	var out []Rule
 	for _, f := range schema.Fields {
@@ -78,15 +78,15 @@ func notNull(schema delta.Struct) []Rule {
 	return out
 }
 
-// requirement is one below a value.
+// requirement is a part of a value that must not be NULL.
 type requirement struct {
 	name string
-	// missing is TRUE for a value that misses it, and NULL or FALSE for others.
+	// missing is TRUE for a value without that part, and NULL or FALSE for others.
 	missing func(value string) string
 }
 
-// required lists what a type requires of its parts. depth numbers the parameters
-// of lambdas, which may stand in one another.
+// required returns what a type requires of its parts. depth numbers the parameters of lambdas,
+// which may be nested.
 func required(t delta.DataType, depth int) []requirement {
 	switch t := t.(type) {
 	case delta.Struct:

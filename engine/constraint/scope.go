@@ -11,31 +11,28 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Querier runs statements; a session is one.
+// Querier runs statements; sessions implement it.
 type Querier interface {
 	Query(ctx context.Context, st engine.Statement) (engine.Result, error)
 }
 
-// Scope is where rules are asked: an unfiltered session of ours, the sources that
-// relations name, and what a statement may use. It is as concurrent as its
-// session.
+// Scope is where rules are evaluated: an unfiltered service session, the sources that relations
+// refer to, and the resources of a statement. It is safe for concurrent use if its session is.
 type Scope struct {
 	Session Querier
 	Sources []engine.Source
 	Lease   engine.Lease
 }
 
-// Relation is something with rows that SQL can read.
+// Relation is a set of rows that SQL can read.
 type Relation struct {
-	// From stands after FROM: [engine.Source.Relation], or a subquery in
-	// parentheses.
+	// From is the text after FROM: [engine.Source.Relation], or a subquery in parentheses.
 	From string
-	// Row is the name of a column with the number of the row, for relations whose
-	// rows are told apart.
+	// Row is the name of a column with the row number, for relations whose rows are identified.
 	Row string
 }
 
-// Alias is the name of a relation whose rows are judged, in SQL of this package.
+// Alias is the name of the checked relation in this package's SQL.
 const Alias = "r"
 
 func (r Relation) as(alias string) string { return r.From + " AS " + engine.QuoteIdent(alias) }
@@ -44,9 +41,8 @@ func (r Relation) row(alias string) string {
 	return engine.QuoteIdent(alias) + "." + engine.QuoteIdent(r.Row)
 }
 
-// query runs a SELECT whose columns all are BIGINT, VARCHAR or BOOLEAN, and gives
-// each row to take.
-func (s Scope) query(ctx context.Context, sql string, take func(cells []cell)) error {
+// query runs a SELECT whose columns are BIGINT, VARCHAR or BOOLEAN, and calls take with each row.
+func (s Scope) query(ctx context.Context, sql string, take func(scalars []scalar)) error {
 	result, err := s.Session.Query(ctx, engine.Statement{SQL: sql, Sources: s.Sources, Lease: s.Lease})
 	if err != nil {
 		return err
@@ -54,39 +50,39 @@ func (s Scope) query(ctx context.Context, sql string, take func(cells []cell)) e
 	return engine.EachBatch(ctx, result, func(batch arrow.RecordBatch) error { return eachRow(batch, take) })
 }
 
-// cell is one value; null has neither.
-type cell struct {
+// scalar is one value. If null is set, number and text are not used.
+type scalar struct {
 	null   bool
 	number int64
 	text   string
 }
 
-func eachRow(batch arrow.RecordBatch, take func([]cell)) error {
-	cells := make([]cell, batch.NumCols())
+func eachRow(batch arrow.RecordBatch, take func([]scalar)) error {
+	scalars := make([]scalar, batch.NumCols())
 	for row := range int(batch.NumRows()) {
 		for i, column := range batch.Columns() {
-			c, err := cellOf(column, row)
+			c, err := scalarOf(column, row)
 			if err != nil {
 				return err
 			}
-			cells[i] = c
+			scalars[i] = c
 		}
-		take(cells)
+		take(scalars)
 	}
 	return nil
 }
 
-func cellOf(column arrow.Array, row int) (cell, error) {
+func scalarOf(column arrow.Array, row int) (scalar, error) {
 	if column.IsNull(row) {
-		return cell{null: true}, nil
+		return scalar{null: true}, nil
 	}
 	switch values := column.(type) {
 	case *array.Int64:
-		return cell{number: values.Value(row)}, nil
+		return scalar{number: values.Value(row)}, nil
 	case *array.String:
-		return cell{text: string([]byte(values.Value(row)))}, nil // the batch goes
+		return scalar{text: string([]byte(values.Value(row)))}, nil // a copy: the batch is released
 	}
-	return cell{}, fmt.Errorf("a rule's answer has type %s", column.DataType())
+	return scalar{}, fmt.Errorf("unexpected type %s in the result of a rule", column.DataType())
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

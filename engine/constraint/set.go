@@ -11,10 +11,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Set is what the rows of a table must satisfy. It belongs to one snapshot: other
-// metadata makes another set.
+// Set holds the rules for the rows of a table. It is valid for one snapshot: other metadata makes
+// another set.
 type Set struct {
-	// Keys are the keys as the schema has them; see [Set.AllKeys].
+	// Keys are the keys of the schema; see [Set.AllKeys].
 	Keys   Keys
 	schema delta.Struct
 	rows   []Rule
@@ -24,9 +24,8 @@ type Set struct {
 	unfilled []string
 }
 
-// Of reads the rules of a snapshot. A constraint or invariant that has no certain
-// meaning here is a [delta.FeatureError] that names it: the table cannot be
-// written to.
+// Of reads the rules of a snapshot. A constraint or invariant without an unambiguous meaning is a
+// [delta.FeatureError] that names it: the table cannot be written to.
 func Of(snap *delta.Snapshot) (*Set, error) {
 	s := &Set{Keys: KeysOf(snap.Schema(), snap.Properties()), schema: snap.Schema()}
 	s.rows = append(notNull(snap.Schema()), voidColumns(snap.Schema())...)
@@ -47,7 +46,7 @@ func Of(snap *delta.Snapshot) (*Set, error) {
 	return s, nil
 }
 
-// voidColumns returns the rules that void columns are NULL: no file can hold a value.
+// voidColumns returns the rules that void columns are NULL, because files cannot hold their values.
 func voidColumns(schema delta.Struct) []Rule {
 	var out []Rule
 	for _, f := range schema.Fields {
@@ -62,9 +61,9 @@ func voidColumns(schema delta.Struct) []Rule {
 	return out
 }
 
-// Add adds a constraint that the catalog keeps, in the words of its author. A
-// column that it names may be gone since: the error is a [delta.FeatureError]
-// that names the constraint, or one of the parser.
+// Add adds a constraint of the catalog, whose text is its author's. If a column that it refers to
+// does not exist any more, the error is a [delta.FeatureError] that names the constraint. Other
+// errors are those of the parser.
 func (s *Set) Add(ctx context.Context, parser engine.Parser, name, text string) error {
 	check, err := ParseCheck(ctx, parser, s.schema, text)
 	if errors.Is(err, ErrInvalidCheck) {
@@ -80,11 +79,11 @@ func (s *Set) Add(ctx context.Context, parser engine.Parser, name, text string) 
 // constraints.
 func (s *Set) Rows() []Rule { return slices.Clone(s.rows) }
 
-// AllKeys lists the keys, the primary key first.
+// AllKeys returns the keys, the primary key first.
 func (s *Set) AllKeys() []Key { return s.Keys.In(s.schema) }
 
-// Duties are what a commit may claim for rows that broke none of the rules and have
-// the values of [Set.Default] where they name no column.
+// Duties returns the duties that a commit fulfils for rows that break none of the rules, with the
+// values of [Set.Default] in the columns that they do not name.
 func (s *Set) Duties() []delta.Duty {
 	return []delta.Duty{delta.EvaluatesChecks, delta.EvaluatesInvariants, delta.FillsDefaults}
 }
@@ -92,7 +91,7 @@ func (s *Set) Duties() []delta.Duty {
 // metadataInvariants is field metadata of the protocol, "Column Invariants".
 const metadataInvariants = "delta.invariants"
 
-// invariants reads those of the columns and of the members of structs.
+// invariants reads the invariants of the columns and of the members of structs.
 func (s *Set) invariants() error { return s.invariantsOf(s.schema, "") }
 
 func (s *Set) invariantsOf(t delta.DataType, above string) error {
@@ -127,7 +126,7 @@ func (s *Set) invariant(f delta.Field, path string) error {
 			Expression string `json:"expression"`
 		} `json:"expression"`
 	}
-	// The feature is told to callers, the column may be hidden from them.
+	// The message names the feature only, because the column may be hidden from the caller.
 	const what = "column invariants"
 	if !ok || json.Unmarshal([]byte(text), &outer) != nil {
 		return untranslatable(what, nil)

@@ -17,7 +17,7 @@ func (p *sparkParser) primary() (*expr, error) {
 	case sparktoken.Name:
 		return p.column(t.Text)
 	case sparktoken.Quoted:
-		// delta-rs quotes names that have other than small letters.
+		// delta-rs quotes names that have other characters than lower-case letters, digits and _.
 		if _, ok := p.b.schema.Field(t.Text); !ok || strings.Trim(t.Text, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
 			return nil, invalid("a text in double quotes")
 		}
@@ -37,7 +37,7 @@ func (p *sparkParser) primary() (*expr, error) {
 	return nil, invalid("its end where a value is needed")
 }
 
-// named reads what begins with a word.
+// named parses what begins with a word.
 func (p *sparkParser) named(t sparktoken.Token) (*expr, error) {
 	switch t.Text {
 	case "null":
@@ -86,7 +86,7 @@ func (p *sparkParser) column(first string) (*expr, error) {
 	}
 }
 
-// number reads a constant; only suffixes that say what it is anyway are taken.
+// number parses a constant. Only suffixes that do not change its type are accepted.
 func (p *sparkParser) number(text string) (*expr, error) {
 	if digits, ok := strings.CutSuffix(strings.ToUpper(text), "L"); ok && allDigits(digits) {
 		e, err := p.b.number(digits)
@@ -175,7 +175,7 @@ func (p *sparkParser) extract() (*expr, error) {
 	return p.b.part(part, e)
 }
 
-// typeName reads the name of a type that a cast may have.
+// typeName parses the name of a type that a cast may have.
 func (p *sparkParser) typeName() (delta.DataType, error) {
 	name := p.next().Text
 	if name == "decimal" {

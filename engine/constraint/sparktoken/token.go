@@ -69,8 +69,8 @@ func nextToken(text string) (Token, int, error) {
 	return Token{}, 0, fmt.Errorf("the character %q", text[:1])
 }
 
-// quotedToken reads up to the closing quote. Doubled quotes and backslashes mean
-// different things to different versions and engines.
+// quotedToken returns the token up to the closing quote. It refuses doubled quotes and backslashes,
+// because versions and engines interpret them differently.
 func quotedToken(text string) (Token, int, error) {
 	kind := map[byte]Kind{'`': Name, '"': Quoted, '\'': Text}[text[0]]
 	end := strings.IndexByte(text[1:], text[0])
@@ -84,8 +84,8 @@ func quotedToken(text string) (Token, int, error) {
 	return Token{kind, inner, inner}, size, nil
 }
 
-// numberToken reads digits, with a point and an exponent. A suffix that names a
-// type (1L, 2BD) is part of the text.
+// numberToken returns a token of digits, with a point and an exponent. A suffix that names a type
+// (1L, 2BD) is part of the text.
 func numberToken(text string) (Token, int, error) {
 	n := 0
 	for n < len(text) && (isDigit(text[n]) || text[n] == '.' || isLetter(text[n]) ||
