@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// buffers recycles the memory of batches: those of one result are alike, and a
-// collector that had to find each of them would be busy with nothing else.
+// buffers pools the memory of batches. The batches of one result have similar sizes, and without a
+// pool the garbage collector would spend much time on them.
 type buffers struct {
 	classes [maxPooled - minPooled + 1]sync.Pool
 }
@@ -25,7 +25,7 @@ var _ memory.Allocator = (*buffers)(nil)
 // pooled is shared by all results of the process.
 var pooled = &buffers{}
 
-// class is the index of the pool for size, or -1.
+// class returns the index of the pool for size, or -1.
 func class(size int) int {
 	if size <= 0 || size > 1<<maxPooled {
 		return -1
@@ -33,7 +33,7 @@ func class(size int) int {
 	return max(bits.Len(uint(size-1))-minPooled, 0)
 }
 
-// Allocate implements memory.Allocator. The content is anything.
+// Allocate implements memory.Allocator. The content is arbitrary.
 func (p *buffers) Allocate(size int) []byte {
 	c := class(size)
 	if c < 0 {

@@ -9,36 +9,36 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// call is one request from its sending to the end of its answer. Only stop may
-// be called beside the goroutine that reads the answer.
+// call is one request, from its sending to the end of its reply. Only stop may be called
+// concurrently with the goroutine that reads the reply.
 type call struct {
 	link *link
 	seq  uint32
 	ctx  context.Context
 
-	// told is closed when the request is told to stop.
-	told chan struct{}
+	// stopping is closed when the request is stopped.
+	stopping chan struct{}
 
 	mu      sync.Mutex
 	cause   engine.Cause
 	over    bool
 	reading bool
-	// abandoned reports that the child did not answer in time and that nobody waits
-	// for it any more.
+	// abandoned reports that the child did not reply in time and that the parent does not wait for
+	// it any more.
 	abandoned bool
 	unwatch   func() bool
 	timeout   *time.Timer
 	grace     *time.Timer
 }
 
-// newCall makes the next request of the link. It may be stopped before it starts.
+// newCall returns the next request of the link. It may be stopped before it starts.
 func (l *link) newCall(ctx context.Context) *call {
 	l.seq++
-	return &call{link: l, seq: l.seq, ctx: ctx, told: make(chan struct{})}
+	return &call{link: l, seq: l.seq, ctx: ctx, stopping: make(chan struct{})}
 }
 
-// start sends the request and watches over it, the sending included: it is told
-// to stop when its context ends or timeout, if there is one, has passed.
+// start sends the request. It also watches the request, including the sending: the request is
+// stopped when its context ends or after timeout, if it is positive.
 func (c *call) start(k kind, head []byte, timeout time.Duration) error {
 	c.watch(timeout)
 	if err := c.link.wire.send(k, c.seq, head); err != nil {
@@ -47,7 +47,7 @@ func (c *call) start(k kind, head []byte, timeout time.Duration) error {
 	c.mu.Lock()
 	overtaken := c.cause != engine.CauseNone
 	c.mu.Unlock()
-	if overtaken { // the child may have heard of the end before the beginning
+	if overtaken { // the child may have received the cancellation before the request
 		_ = c.link.wire.send(kindCancel, c.seq, nil)
 	}
 	return nil
@@ -62,8 +62,8 @@ func (c *call) watch(timeout time.Duration) {
 	}
 }
 
-// stop asks the child to cancel the request. If the child does not answer within the
-// grace period, the request is abandoned. The first cause counts.
+// stop asks the child to cancel the request. If the child does not reply within the grace period,
+// the request is abandoned. Only the first cause is recorded.
 func (c *call) stop(why engine.Cause) {
 	c.mu.Lock()
 	if c.over || c.cause != engine.CauseNone {
@@ -71,18 +71,17 @@ func (c *call) stop(why engine.Cause) {
 		return
 	}
 	c.cause = why
-	close(c.told)
+	close(c.stopping)
 	c.grace = time.AfterFunc(c.link.proc.opts.Grace, c.overdue)
 	c.mu.Unlock()
-	// Not under the lock: a child that takes nothing holds this up until it is
-	// killed. A lost process is noticed by who reads.
+	// Without the lock, because a child that reads nothing blocks this until it is killed. The
+	// reader of the reply notices a lost process.
 	_ = c.link.wire.send(kindCancel, c.seq, nil)
 }
 
-// overdue abandons a request that was not answered. A child that is blocked on sending
-// rows cannot answer, so it gets another grace period. Waiting callers are released at
-// once: the child may still run other statements, and killing it takes up to a second
-// because its memory has to be freed.
+// overdue abandons a request without a reply. A child that is blocked on sending rows cannot reply,
+// so it gets another grace period. Waiting callers are released at once: the child may still run
+// other statements, and killing it takes up to a second because its memory has to be freed.
 func (c *call) overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +96,7 @@ func (c *call) overdue() {
 	}
 }
 
-// stopped returns the error of a request that was told to stop, or nil.
+// stopped returns the error of a request that was stopped, or nil.
 func (c *call) stopped() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,9 +110,9 @@ func (c *call) stopped() error {
 	return engine.Interrupted(why)
 }
 
-// receive returns the next frame that is not the last one. After the last one,
-// and after a failure, the call is over; done tells an answer's good end. The
-// caller attends to the call.
+// receive returns the next frame before the final one. After the final one, and after a failure,
+// the call is over; done reports that the reply ended without an error. The caller must have called
+// attend.
 func (c *call) receive() (f frame, done bool, err error) {
 	f, err = c.link.wire.receive()
 	switch {
@@ -138,8 +137,8 @@ func (c *call) receive() (f frame, done bool, err error) {
 	return f, false, nil
 }
 
-// attend says that somebody reads until the function returned is called: no
-// answer is the child's fault now, and the grace begins.
+// attend reports that the reply is being read until leave is called: meanwhile a missing reply is
+// the child's fault, so the grace period begins.
 func (c *call) attend() (leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +153,7 @@ func (c *call) attend() (leave func()) {
 	}
 }
 
-// finish ends the watch. It is idempotent.
+// finish ends the watch of the context and the timeout. It is idempotent.
 func (c *call) finish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,8 +169,8 @@ func (c *call) finish() {
 	}
 }
 
-// lose ends a call whose process cannot be talked to any more. The end of the
-// process tells why, and is waited for until the call is told to stop.
+// lose ends a call whose process cannot be reached any more. It waits for the end of the process,
+// which reveals the cause, until the call is stopped.
 func (c *call) lose(err error) error {
 	c.link.lost = true
 	if c.wasAbandoned() {
@@ -182,11 +181,11 @@ func (c *call) lose(err error) error {
 	c.link.proc.giveUp(err)
 	select {
 	case <-c.link.proc.gone:
-	case <-c.told:
+	case <-c.stopping:
 	}
 	c.finish()
 	if why := c.stopped(); why != nil {
-		return why // whoever stopped it does not care how, nor waits for it
+		return why // a stopped call needs neither the cause nor the end of the process
 	}
 	return c.link.proc.lost(err, c.link.account.running)
 }
@@ -197,7 +196,7 @@ func (c *call) wasAbandoned() bool {
 	return c.abandoned
 }
 
-// judge replaces the child's word for an interrupt by the reason for it.
+// judge replaces the child's error for an interrupt with the reason for the interrupt.
 func (c *call) judge(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Kind == engine.KindInterrupted {
@@ -208,7 +207,7 @@ func (c *call) judge(err error) error {
 	return err
 }
 
-// wait reads the answer to a request that has no rows.
+// wait reads the reply to a request without rows.
 func (c *call) wait() (frame, error) {
 	defer c.attend()()
 	f, done, err := c.receive()
@@ -218,7 +217,7 @@ func (c *call) wait() (frame, error) {
 	return f, err
 }
 
-// drain reads to the end of the answer.
+// drain reads to the end of the reply.
 func (c *call) drain() {
 	defer c.attend()()
 	for {
@@ -233,7 +232,7 @@ func (c *call) drain() {
 	}
 }
 
-// ended reports that the answer was read to its end, or lost.
+// ended reports whether the reply was read to its end, or lost.
 func (c *call) ended() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

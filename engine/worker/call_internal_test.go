@@ -58,7 +58,7 @@ func TestNobodyWaitsForMemoryToBeFreed(t *testing.T) {
 	t.Run("but its end tells why, in time", func(t *testing.T) {
 		l, _ := slowToGo(t)
 		l.proc.kill(reasonMemory)
-		l.proc.company = 1
+		l.proc.statements = 1
 		l.account.running = true
 		c := l.newCall(context.Background())
 		c.watch(time.Hour)

@@ -13,19 +13,19 @@ import (
 // errWire is returned for a message that does not decode.
 var errWire = errors.New("worker: malformed message")
 
-// The types of argument values that CBOR's own types do not tell apart. Each has a tag.
+// Types of argument values that CBOR's own types cannot distinguish. Each has a tag.
 type (
 	bools   []bool
 	ints    []int64
 	floats  []float64
 	texts   []string
 	numbers []json.Number
-	// unbindable replaces a value of a type that the contract does not have. The
-	// engine refuses it and names its parameter, as it would have refused the original.
+	// unbindable replaces a value of a type outside the contract. The engine refuses it and names
+	// its parameter, as it would have refused the original.
 	unbindable struct{}
 )
 
-// firstTag is the tag of the first type of values. The tags follow the order of a list.
+// firstTag is the tag of the first of these types. The others follow in the order of the list.
 const firstTag = 40000
 
 var encoding, decoding = func() (cbor.EncMode, cbor.DecMode) {
@@ -34,9 +34,9 @@ var encoding, decoding = func() (cbor.EncMode, cbor.DecMode) {
 	for i, v := range []any{json.Number(""), bools{}, ints{}, floats{}, texts{}, numbers{}, unbindable{}} {
 		must(0, tags.Add(opts, reflect.TypeOf(v), firstTag+uint64(i)))
 	}
-	// Texts keep their exact bytes, valid UTF-8 or not: a changed path would be another
-	// path. Before it allocates, the decoder checks that the message has as many items
-	// as it announces.
+	// Texts keep their exact bytes, even if they are not valid UTF-8: a changed path would be
+	// another path. Before it allocates, the decoder checks that the message has as many items as
+	// it announces.
 	return must(cbor.EncOptions{NaNConvert: cbor.NaNConvertNone, InfConvert: cbor.InfConvertNone}.EncModeWithTags(tags)),
 		must(cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, IntDec: cbor.IntDecConvertSignedOrFail,
 			MaxArrayElements: maxItems, MaxMapPairs: maxItems, MaxNestedLevels: maxNesting}.DecModeWithTags(tags))
@@ -88,8 +88,8 @@ type failureMessage struct {
 	Coded  *codedError
 }
 
-// codedError is a failure of the engine that is not an [engine.Error] and has a code of
-// its own in the table of problems.
+// codedError is an engine failure that is not an [engine.Error] and has its own code in the table
+// of problems.
 type codedError struct{ Text, Code string }
 
 func (e *codedError) Error() string { return e.Text }
@@ -152,7 +152,7 @@ func mapValue(v any, f func(any) any) any {
 	return f(v)
 }
 
-// tagged converts a value of the contract to one that a message tells apart.
+// tagged converts a value of the contract to one that a message can represent without ambiguity.
 func tagged(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64, float64, string, json.Number:

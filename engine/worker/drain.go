@@ -43,8 +43,8 @@ func (p *process) abandon(a *account) {
 	}
 }
 
-// killDrained kills a draining child that runs no statement for which somebody waits.
-// The caller holds mu.
+// killDrained kills a draining child once no statement is left for which a caller waits. The caller
+// holds mu.
 func (p *process) killDrained() {
 	if p.draining && p.ledger.running == 0 {
 		p.end(reasonUnresponsive)
@@ -52,11 +52,11 @@ func (p *process) killDrained() {
 	}
 }
 
-// limitDraining kills the oldest draining processes of an owner above MaxDraining,
-// because each holds memory that others wait for.
+// limitDraining kills the oldest draining processes of an owner above MaxDraining, because each
+// occupies memory that others wait for.
 func (e *Engine) limitDraining(owner string) {
 	var draining []*process
-	for _, p := range e.living.all() {
+	for _, p := range e.processes.all() {
 		if p.owner == owner && p.drains() {
 			draining = append(draining, p)
 		}

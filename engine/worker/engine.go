@@ -12,46 +12,44 @@ import (
 
 var _ engine.Engine = (*Engine)(nil)
 
-// Engine runs sessions in child processes: those of one owner share a child,
-// which starts with the first of them and ends when none was left for a while.
-// It is safe for concurrent use.
+// Engine runs sessions in child processes. The sessions of one owner share a child, which starts
+// with the first of them and ends after it had none for a while. It is safe for concurrent use.
 type Engine struct {
 	opts    Options
 	metrics *metrics
 	temp    *workdir.Dir
 	spawner *spawner
 
-	living living
+	processes registry
 
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*session]struct{}
-	seats    map[string]*seat
+	slots    map[string]*slot
 }
 
-// seat is where an owner's process has its place, or that of a session apart.
-type seat struct {
+// slot holds the current process of an owner, or of a session with a process of its own.
+type slot struct {
 	owner string
 	// turn is held while a process is started.
 	turn chan struct{}
 
 	mu   sync.Mutex
 	proc *process
-	// failures counts processes in a row that served nothing, the last one at
+	// failures is the number of consecutive processes that served nothing; the last one ended at
 	// failedAt.
 	failures int
 	failedAt time.Time
 }
 
-// New returns an engine without processes. The first one starts with the first
-// session. From now on no other process of this one's user can read its memory or
-// trace it.
+// New returns an engine without processes. The first one starts with the first session. Once New
+// has returned, no other process of this user can read the calling process's memory or trace it.
 func New(opts Options) (*Engine, error) {
 	if len(opts.Command) == 0 {
 		return nil, errors.New("worker: no command")
 	}
 	shield()
-	e := &Engine{opts: opts.withDefaults(), sessions: map[*session]struct{}{}, seats: map[string]*seat{}}
+	e := &Engine{opts: opts.withDefaults(), sessions: map[*session]struct{}{}, slots: map[string]*slot{}}
 	var err error
 	if e.temp, err = workdir.New(opts.TempDir, "lakewarden-workers-"); err != nil {
 		return nil, err
@@ -61,17 +59,17 @@ func New(opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// Open starts a session in the process of its owner, or in one of its own, and
-// that process where there is none. Errors of a process that cannot start are of kind KindFatal.
+// Open starts a session in its owner's process, or in one of its own. It starts the process if
+// necessary. Errors of a process that cannot start are of kind KindFatal.
 func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	if ctx.Err() != nil {
 		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s := &session{owner: e, opts: opts}
 	if opts.Apart {
-		s.seat = newSeat(opts.Owner)
+		s.slot = newSlot(opts.Owner)
 	} else {
-		s.seat = e.seatOf(opts.Owner)
+		s.slot = e.slotOf(opts.Owner)
 	}
 	e.mu.Lock()
 	if e.closed {
@@ -108,7 +106,7 @@ func (e *Engine) Close() error {
 	if again {
 		return errors.Join(errs...)
 	}
-	for _, p := range e.living.all() {
+	for _, p := range e.processes.all() {
 		wg.Go(func() { p.retire(reasonClosed) })
 	}
 	wg.Wait()
@@ -122,22 +120,22 @@ func (e *Engine) remove(s *session) {
 	delete(e.sessions, s)
 }
 
-// seatOf is the seat of an owner.
-func (e *Engine) seatOf(owner string) *seat {
+// slotOf returns the slot of an owner.
+func (e *Engine) slotOf(owner string) *slot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.seats[owner]
+	s := e.slots[owner]
 	if s == nil {
-		s = newSeat(owner)
-		e.seats[owner] = s
+		s = newSlot(owner)
+		e.slots[owner] = s
 	}
 	return s
 }
 
-func newSeat(owner string) *seat { return &seat{owner: owner, turn: make(chan struct{}, 1)} }
+func newSlot(owner string) *slot { return &slot{owner: owner, turn: make(chan struct{}, 1)} }
 
-// dial opens a link to the process in a seat.
-func (e *Engine) dial(ctx context.Context, s *seat) (*link, error) {
+// dial opens a link to the process in a slot.
+func (e *Engine) dial(ctx context.Context, s *slot) (*link, error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -154,17 +152,17 @@ func (e *Engine) dial(ctx context.Context, s *seat) (*link, error) {
 	return p.dial()
 }
 
-func (s *seat) current() *process {
+func (s *slot) current() *process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc
 }
 
-// replace starts a new process in a seat whose turn the caller holds.
-func (e *Engine) replace(ctx context.Context, s *seat) (*process, error) {
+// replace starts a new process in a slot whose turn the caller holds.
+func (e *Engine) replace(ctx context.Context, s *slot) (*process, error) {
 	if old := s.current(); old != nil {
-		// The remaining process must not be confused with its successor. A draining
-		// one lives on next to the successor.
+		// The previous process must not be confused with its successor. A draining process
+		// continues alongside it.
 		if !old.drains() {
 			select {
 			case <-old.gone:
@@ -190,7 +188,7 @@ func (e *Engine) replace(ctx context.Context, s *seat) (*process, error) {
 	return p, nil
 }
 
-// startError keeps what the child says of its engine, and hides the rest.
+// startError passes on the child's error about its engine, and hides others.
 func startError(err error) error {
 	var coded interface{ ProblemCode() string }
 	if errors.As(err, &coded) {
@@ -204,15 +202,15 @@ func startError(err error) error {
 	return fatal("worker_start", text)
 }
 
-// A process that ended before it served anything makes the next one wait, a
-// little longer each time.
+// If a process ended before it served anything, the start of the next one is delayed, longer after
+// each failure.
 const (
 	firstWait = 25 * time.Millisecond
 	mostWait  = 500 * time.Millisecond
 )
 
-// judge remembers how the last process ended.
-func (s *seat) judge(old *process) {
+// judge records how the last process ended.
+func (s *slot) judge(old *process) {
 	served := old.hasServed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,15 +226,15 @@ func (s *seat) judge(old *process) {
 	s.failedAt = time.Now()
 }
 
-func (s *seat) failed() {
+func (s *slot) failed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures++
 	s.failedAt = time.Now()
 }
 
-// pause is how long the next start has to wait. One failure is no pattern.
-func (s *seat) pause(now time.Time) time.Duration {
+// pause returns how long the next start has to wait. A single failure causes no delay.
+func (s *slot) pause(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failures < 2 {

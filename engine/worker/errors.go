@@ -8,8 +8,8 @@ import (
 
 func isLost(err error) bool { return errors.Is(err, engine.ErrLost) }
 
-// fatal is the error of what was lost with its process. Another try runs in a
-// new one.
+// fatal returns the error of a request that was lost with its process. A retry runs in a new
+// process.
 func fatal(class, text string) *engine.Error {
 	return &engine.Error{Kind: engine.KindFatal, Class: class, Position: -1, Text: text}
 }

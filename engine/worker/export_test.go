@@ -3,7 +3,7 @@ package worker
 // Pids are the processes of e.
 func Pids(e *Engine) []int {
 	var out []int
-	for _, p := range e.living.all() {
+	for _, p := range e.processes.all() {
 		out = append(out, p.cmd.Process.Pid)
 	}
 	return out
@@ -12,7 +12,7 @@ func Pids(e *Engine) []int {
 // Resident is the memory of all processes of e.
 func Resident(e *Engine) int64 {
 	var sum int64
-	for _, p := range e.living.all() {
+	for _, p := range e.processes.all() {
 		sum += p.resident()
 	}
 	return sum

@@ -6,35 +6,34 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// How often the memory of a child is looked at: while it runs statements, more
-// often the less is left of what it may hold.
+// The intervals at which the memory of a child is sampled: while it runs statements, the less
+// memory remains, the shorter the interval.
 const (
 	sampleIdle    = time.Second
 	sampleRunning = 20 * time.Millisecond
 	sampleNear    = time.Millisecond
-	// fastest is how many bytes a second statements can take, by measurement.
+	// fastest is the measured maximum rate, in bytes per second, at which statements allocate.
 	fastest = 4 << 30
-	// patienceIdle is how long an idle child may hold too much.
-	patienceIdle = 6 * time.Second
+	// idleExcessTime is how long an idle child may exceed its limit.
+	idleExcessTime = 6 * time.Second
 )
 
-// A lease is what a process may grow by. The engine's own limit is lower by a
-// share, because not all that a statement takes is within that limit: buffers of
-// readers, strings under construction, free pages of the allocator. A process is
-// killed when it is above its leases by another share, so that what it takes on
-// until it is gone stays within 15 %.
+// A lease is the amount by which a process may grow. The engine's own limit is lower by a share,
+// because it does not cover all memory of a statement: buffers of readers, strings under
+// construction, free pages of the allocator. A process is killed when it exceeds its leases by
+// another share, so that its growth until it has ended stays within 15 %.
 const (
-	engineShare   = 8        // the lease's part that the engine's limit leaves out: 1/8,
-	engineReserve = 24 * mib // and at least this
-	killShare     = 32       // the lease's part above the lease that kills: 1/32
+	engineShare   = 8        // divisor of the lease's share that the engine's limit omits,
+	engineReserve = 24 * mib // which is at least this
+	killShare     = 32       // divisor of the lease's share above the lease at which a process is killed
 )
 
-// engineLimit is the engine's limit under a lease of that many bytes.
+// engineLimit returns the engine's limit for a lease of that many bytes.
 func engineLimit(lease int64) int64 {
 	return max(lease-max(lease/engineShare, engineReserve), lease/2)
 }
 
-// leased is what a lease grants in bytes.
+// leased returns the bytes that a lease grants.
 func leased(l engine.Lease) int64 {
 	if l.Memory <= 0 {
 		return 1 << 30 // the engine's own default
@@ -42,19 +41,19 @@ func leased(l engine.Lease) int64 {
 	return l.Memory
 }
 
-// account is what one session may hold in memory. Its process's mutex guards it.
+// account is the memory that one session may use. Its process's mutex guards it.
 type account struct {
-	// leased is the lease of its statement, or of its last one until it rests.
+	// leased is the lease of the session's statement, or of its last one until the session is idle.
 	leased int64
-	// resting is what it may hold between statements, as of era.
+	// resting is the memory that the session may hold between statements, valid for era.
 	resting int64
 	era     int
 	running bool
 }
 
-// ledger sums up what a child may hold: a base, which is what it held when
-// nobody had a lease, what came to rest since, and the leases. The process's
-// mutex guards it.
+// ledger computes how much memory a child may hold: the base, which was measured while no session
+// had a lease, the memory of sessions that became idle since, and the leases. The process's mutex
+// guards it.
 type ledger struct {
 	leased  int64
 	running int
@@ -63,30 +62,30 @@ type ledger struct {
 	retained  int64
 	abandoned int
 	base      int64
-	// resting is what sessions may hold that came to rest since base was measured,
-	// in the present era; allResting is what all may.
+	// resting is the memory that sessions may hold that became idle in the current era, which is
+	// after base was measured; allResting includes all sessions.
 	resting, allResting int64
 	era                 int
-	// resident is what the child held when it was looked at last.
+	// resident is the result of the last sample of the child's memory.
 	resident int64
-	// overSince is when an idle child was first seen to hold too much.
+	// overSince is when an idle child was first found to exceed its limit.
 	overSince time.Time
 	timer     *time.Timer
 }
 
 func (g *ledger) stop() { g.timer.Stop() }
 
-// limit is what kills a child that holds more.
+// limit returns the memory above which a child is killed.
 func (g *ledger) limit() int64 {
 	leased := g.leased + g.retained
 	return g.base + g.resting + leased + leased/killShare
 }
 
-// beside returns how much the child holds that no lease covers, including retained.
-func (g *ledger) beside() int64 { return max(g.base+g.retained, g.resident-g.leased) }
+// unleased returns how much the child holds that no lease covers, including retained.
+func (g *ledger) unleased() int64 { return max(g.base+g.retained, g.resident-g.leased) }
 
-// measure finds the base while no statement runs. least is the smallest base.
-// Beside a lease that is not given back yet, it is at least what it was.
+// measure determines the base while no statement runs. least is the minimum. While there are leases
+// that were not returned yet, the base does not decrease.
 func (g *ledger) measure(least int64) {
 	if g.leased > 0 {
 		g.base = max(g.base, g.resident-g.leased)
@@ -103,7 +102,7 @@ func (g *ledger) lend(a *account, bytes int64) {
 	a.leased = bytes
 }
 
-// rest changes what a session may hold between statements.
+// rest changes the memory that a session may hold between statements.
 func (g *ledger) rest(a *account, bytes int64) {
 	if a.era == g.era {
 		g.resting -= a.resting
@@ -113,8 +112,8 @@ func (g *ledger) rest(a *account, bytes int64) {
 	a.resting, a.era = bytes, g.era
 }
 
-// begin counts a statement in that may take lease bytes. It fails for a process
-// that is about to go.
+// begin registers a statement that may use lease bytes. It returns false if the process is about to
+// end.
 func (p *process) begin(a *account, lease int64) bool {
 	resident := p.meter.resident()
 	p.mu.Lock()
@@ -135,7 +134,7 @@ func (p *process) begin(a *account, lease int64) bool {
 	return true
 }
 
-// finish ends the statement of an account. Its lease is still granted.
+// finish ends the statement of an account. Its lease remains until settle.
 func (p *process) finish(a *account) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +145,7 @@ func (p *process) finish(a *account) {
 	}
 }
 
-// settle ends the lease of a session and says what it may hold from now on.
+// settle ends the lease of a session and sets the memory that it may hold from now on.
 func (p *process) settle(a *account, bytes int64) {
 	p.finish(a)
 	p.mu.Lock()
@@ -155,7 +154,7 @@ func (p *process) settle(a *account, bytes int64) {
 	p.ledger.rest(a, bytes)
 }
 
-// warmed says that a session without a lease opened what it needs.
+// warmed records that a session without a lease has opened its resources.
 func (p *process) warmed(a *account) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,14 +171,14 @@ func (p *process) watchMemory() {
 
 func (p *process) resident() int64 { return p.meter.resident() }
 
-// beside is what the process holds that no lease covers.
-func (p *process) beside() int64 {
+// unleased returns the memory that the process holds and no lease covers.
+func (p *process) unleased() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ledger.beside()
+	return p.ledger.unleased()
 }
 
-// sample looks at the child once and plans the next look.
+// sample measures the child's memory once and schedules the next sample.
 func (p *process) sample() {
 	resident := p.resident()
 	p.mu.Lock()
@@ -204,8 +203,7 @@ func (p *process) sample() {
 	p.sampleIdle(time.Now())
 }
 
-// sampleIdle ends a child that runs nothing and holds too much for that. The
-// caller holds mu.
+// sampleIdle ends a child that runs nothing and exceeds its limit. The caller holds mu.
 func (p *process) sampleIdle(now time.Time) {
 	g := &p.ledger
 	switch {
@@ -213,8 +211,8 @@ func (p *process) sampleIdle(now time.Time) {
 		g.overSince = time.Time{}
 	case g.overSince.IsZero():
 		g.overSince = now
-	case now.Sub(g.overSince) > patienceIdle:
-		// Nobody runs anything: its sessions go on in a new process.
+	case now.Sub(g.overSince) > idleExcessTime:
+		// No statement is running: the child's sessions continue in a new process.
 		p.end(reasonIdle)
 		go p.retire(reasonIdle)
 	}

@@ -47,7 +47,7 @@ func TestLedger(t *testing.T) {
 			require.Equal(t, leased, g.leased)
 			require.Equal(t, resting, g.resting)
 			require.Equal(t, all, g.allResting)
-			require.GreaterOrEqual(t, g.leased+g.beside(), g.resident, "what is held is charged to somebody")
+			require.GreaterOrEqual(t, g.leased+g.unleased(), g.resident, "what is held is charged to somebody")
 			require.LessOrEqual(t, g.limit(), g.base+g.resting+leased*115/100)
 		}
 	})

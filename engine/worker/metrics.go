@@ -2,10 +2,10 @@ package worker
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// reason is why a process ended.
+// reason is the reason why a process ended.
 type reason string
 
-// The reasons. The empty one is a process that nobody told to end.
+// The reasons. The empty one is for a process that ended by itself.
 const (
 	reasonCrash        reason = "crash"
 	reasonIdle         reason = "idle"
@@ -39,12 +39,12 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 	reg.MustRegister(m.starts, m.ends,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "lakewarden_workers", Help: "Worker processes alive.",
-		}, func() float64 { return float64(len(e.living.all())) }),
+		}, func() float64 { return float64(len(e.processes.all())) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "lakewarden_worker_resident_bytes", Help: "Memory of all worker processes without what they share.",
 		}, func() float64 {
 			var sum int64
-			for _, p := range e.living.all() {
+			for _, p := range e.processes.all() {
 				sum += p.resident()
 			}
 			return float64(sum)

@@ -7,36 +7,33 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options configures the parent's end. Only Command is required.
+// Options configures the parent's side. Only Command is required.
 type Options struct {
-	// Command starts a child: a program and its arguments, which end up in
-	// [Serve]. The child inherits its control socket as file descriptor
-	// [ControlFD] and no environment.
+	// Command is the program and arguments of a child, which must call [Serve]. The child inherits
+	// its control socket as file descriptor [ControlFD] and no environment.
 	Command []string
-	// Setup is handed to every child through the control socket: what its engine
-	// is to be made from. It never shows in a list of processes.
+	// Setup is sent to every child through the control socket; the child makes its engine from it.
+	// It never appears in a list of processes.
 	Setup []byte
-	// TempDir receives one directory of this engine with one for each child, in
-	// which the child works. What engines of ended processes left there is
-	// removed. Default: the system's.
+	// TempDir is where the engine makes its directory, which has a subdirectory for each child to
+	// work in. Directories of engines whose process has ended are removed. Default: the system's.
 	TempDir string
 	// Grace is how long a child may take to stop a statement. After that the caller is
 	// released, and the child accepts no further statements. Default 500 ms.
 	Grace time.Duration
-	// MaxDraining is the number of draining processes that one owner may have. Above
-	// it the oldest one is killed. Default 2.
+	// MaxDraining is the maximum number of draining processes of one owner. Beyond it the oldest
+	// one is killed. Default 2.
 	MaxDraining int
-	// IdleTimeout ends a child without sessions. Default 60 s.
+	// IdleTimeout is the time after which a child without sessions ends. Default 60 s.
 	IdleTimeout time.Duration
 	// StartTimeout bounds the start of a child. Default 10 s.
 	StartTimeout time.Duration
-	// BaseMemory is what a child may hold in bytes beside leases and what its
-	// sessions keep between statements, at the least; when it holds more while
-	// nobody has a lease, that counts. Default 48 MiB. The program's text and what
-	// else processes share is no part of it.
+	// BaseMemory is the minimum, in bytes, of the memory that a child may hold in addition to
+	// leases and to what its sessions cache between statements. If it holds more while there are no
+	// leases, that amount counts. Default 48 MiB. Memory that processes share, such as the
+	// program's text, is excluded.
 	BaseMemory int64
-	// Logger receives starts and ends of children, and at debug level what they
-	// print. Default: none.
+	// Logger receives starts and ends of children, and at debug level their output. Default: none.
 	Logger *slog.Logger
 	// Registerer receives the metrics; nil means none.
 	Registerer prometheus.Registerer

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// protocol changes with every message: both ends must come from one build.
+// protocol changes with every message: both sides must come from one build.
 const protocol = 2
 
 // process is one child. It is safe for concurrent use.
@@ -26,29 +26,27 @@ type process struct {
 	output  childLog
 	meter   meter
 	started time.Time
-	// gone is closed when the child has ended and nothing is left of it.
+	// gone is closed when the child has ended and its directory has been removed.
 	gone chan struct{}
 
 	mu sync.Mutex
-	// leaving: the child was told to end, or ended; no session joins it.
+	// leaving reports that the child was told to end, or has ended; no session can join it.
 	leaving bool
 	// draining reports that a request did not stop in time. Other running statements
 	// continue, no new ones begin, and the child ends with the last of them.
 	draining bool
 	reason   reason
-	// users counts open links. idle ends the process when there were none for a
-	// while.
+	// users is the number of open links. idle ends the process after it had none for a while.
 	users int
 	idle  *time.Timer
-	// served: a session was opened, so the process works as such.
+	// served reports that a session was opened, so the process works in principle.
 	served bool
-	// company is how many statements ran when the end began. state is how the
-	// child ended, once gone is closed.
-	company int
-	state   *os.ProcessState
-	ledger  ledger
-	// limitDraining kills the oldest draining process of the owner if there are too
-	// many.
+	// statements is the number of statements that ran when the end began. state is how the child
+	// ended; it is set before gone is closed.
+	statements int
+	state      *os.ProcessState
+	ledger     ledger
+	// limitDraining kills the oldest draining process of the owner if there are too many.
 	limitDraining func(owner string)
 }
 
@@ -66,10 +64,10 @@ func (e *Engine) startProcess(owner string) (*process, error) {
 		return nil, err
 	}
 	e.metrics.starts.Inc()
-	e.living.add(p)
+	e.processes.add(p)
 	go func() {
 		p.reap()
-		e.living.remove(p)
+		e.processes.remove(p)
 		close(p.gone)
 	}()
 	if err := p.greet(); err != nil {
@@ -100,7 +98,7 @@ func (p *process) spawn(s *spawner) error {
 	defer sink.Close()
 	p.cmd = &exec.Cmd{
 		Path: p.opts.Command[0], Args: p.opts.Command, Dir: p.dir,
-		Env:    []string{}, // nil would be ours
+		Env:    []string{}, // nil would pass on the parent's
 		Stderr: sink, ExtraFiles: []*os.File{theirs},
 	}
 	if err := s.start(p.cmd); err != nil {
@@ -111,7 +109,7 @@ func (p *process) spawn(s *spawner) error {
 	return nil
 }
 
-// greet sends the setup and waits for the child's engine.
+// greet sends the setup and waits until the child's engine is ready.
 func (p *process) greet() error {
 	if err := p.control.conn.SetDeadline(time.Now().Add(p.opts.StartTimeout)); err != nil {
 		return err
@@ -136,7 +134,7 @@ func (p *process) greet() error {
 	return p.control.conn.SetDeadline(time.Time{})
 }
 
-// reap waits for the child's end and removes what it left.
+// reap waits for the child's end and removes its files.
 func (p *process) reap() {
 	state, _ := p.cmd.Process.Wait()
 	crash := p.output.cause()
@@ -158,34 +156,33 @@ func (p *process) reap() {
 	} else {
 		p.opts.Logger.Warn("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why, "state", state.String(), "crash",
 			crash,
-			"statements", p.company, "age", time.Since(p.started).String())
+			"statements", p.statements, "age", time.Since(p.started).String())
 	}
 }
 
-// kill ends the child at once. The first reason stays.
+// kill ends the child at once. Only the first reason is recorded.
 func (p *process) kill(why reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end(why)
-	_ = p.cmd.Process.Kill() // it has ended already: nothing to do
+	_ = p.cmd.Process.Kill() // fails only if it has ended already
 }
 
 // end marks the process as leaving for a reason. The caller holds mu.
 func (p *process) end(why reason) {
 	p.leaving = true
 	if p.reason == "" {
-		p.reason, p.company = why, p.ledger.running+p.ledger.abandoned
+		p.reason, p.statements = why, p.ledger.running+p.ledger.abandoned
 	}
 }
 
-// retire tells the child to end and kills it when it does not. It returns when
-// the child is gone.
+// retire tells the child to end and kills it if it does not. It returns when the child is gone.
 func (p *process) retire(why reason) {
 	p.mu.Lock()
 	p.end(why)
 	p.mu.Unlock()
 	_ = p.control.conn.CloseWrite()
-	patience := time.NewTimer(p.opts.Grace + retirePatience)
+	patience := time.NewTimer(p.opts.Grace + retireTimeout)
 	defer patience.Stop()
 	select {
 	case <-p.gone:
@@ -195,8 +192,8 @@ func (p *process) retire(why reason) {
 	}
 }
 
-// retirePatience is how long a child may take for freeing its engine.
-const retirePatience = 4 * time.Second
+// retireTimeout is how long a child may take to free its engine.
+const retireTimeout = 4 * time.Second
 
 // retireIdle ends a child that has no sessions.
 func (p *process) retireIdle() {
@@ -211,7 +208,7 @@ func (p *process) retireIdle() {
 	}
 }
 
-// join counts a user in. It fails for a process that is about to go.
+// join registers a user. It returns false if the process is about to end.
 func (p *process) join() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -231,7 +228,7 @@ func (p *process) part() {
 	}
 }
 
-// opened notes that the process has served somebody.
+// opened records that the process has served a session.
 func (p *process) opened() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -258,22 +255,20 @@ func (p *process) drains() bool {
 	return p.draining && !p.leaving
 }
 
-// link is a socket of its own to a child, for one session. One goroutine at a
-// time uses it.
+// link is a socket to a child for one session. Only one goroutine at a time may use it.
 type link struct {
 	proc *process
 	wire *wire
 	seq  uint32
-	// broken reports that the child's session is unusable, lost that the child has
-	// ended. abandoned reports that the child does not answer on this link and may
-	// still work for it.
+	// broken reports that the child's session is unusable, lost that the child has ended. abandoned
+	// reports that the child does not reply on this link but may still work for it.
 	broken, lost, abandoned bool
 	account                 account
 	sources                 sentSources
 }
 
-// dial opens a link. The process counts it as a user until it is closed. It is
-// not to blame when this end can make no sockets.
+// dial opens a link. The process counts it as a user until it is closed. A failure to make sockets
+// in the parent does not count against the process.
 func (p *process) dial() (*link, error) {
 	if !p.join() {
 		return nil, fatal(engine.ClassLost, "the process is ending")
@@ -292,7 +287,7 @@ func (p *process) dial() (*link, error) {
 	return &link{proc: p, wire: w}, nil
 }
 
-// newPair makes a wire and the other end of it.
+// newPair returns a wire and the file of its other end.
 func newPair() (*wire, *os.File, error) {
 	ours, theirs, err := pair()
 	if err != nil {
@@ -305,14 +300,13 @@ func newPair() (*wire, *os.File, error) {
 	return w, theirs, nil
 }
 
-// close ends the link and waits until the child has freed what belonged to it.
-// A child that does not is killed, unless other statements keep it: then nobody
-// waits for what it has left to do here.
+// close ends the link and waits until the child has freed its session. A child that does not is
+// killed, unless it runs other statements; then close does not wait.
 func (l *link) close() {
 	defer l.proc.part()
 	defer l.proc.settle(&l.account, 0)
 	defer l.wire.close()
-	if l.lost || l.wire.conn.CloseWrite() != nil || l.wire.conn.SetReadDeadline(time.Now().Add(l.proc.opts.Grace+retirePatience)) != nil {
+	if l.lost || l.wire.conn.CloseWrite() != nil || l.wire.conn.SetReadDeadline(time.Now().Add(l.proc.opts.Grace+retireTimeout)) != nil {
 		return
 	}
 	for {
@@ -330,7 +324,7 @@ func (l *link) close() {
 	}
 }
 
-// giveUp ends a process that cannot be talked to: it is of no use to others either.
+// giveUp ends a process that cannot be reached, because it is of no use to other sessions either.
 func (p *process) giveUp(err error) {
 	if errors.Is(err, errWire) {
 		p.kill(reasonProtocol)
@@ -339,14 +333,14 @@ func (p *process) giveUp(err error) {
 	}
 }
 
-// lost is the error of whoever finds that the process cannot be talked to; statement
-// says that it was one. It waits for the end of the process, which tells why.
+// lost returns the error for a request whose process cannot be reached; statement reports that the
+// request was a statement. It waits for the end of the process, which reveals the cause.
 func (p *process) lost(err error, statement bool) error {
 	p.giveUp(err)
 	<-p.gone
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	alone := statement && p.company == 1
+	alone := statement && p.statements == 1
 	text := string(p.reason) + ": " + err.Error()
 	switch {
 	case p.reason == reasonClosed:
@@ -360,8 +354,8 @@ func (p *process) lost(err error, statement bool) error {
 	return fatal(engine.ClassLost, text)
 }
 
-// killed reports that a child was ended by a signal that nothing in it raises:
-// somebody killed it, or the machine was short of memory.
+// killed reports that a child was ended by a signal that nothing inside it raises: it was killed
+// from outside, or the machine was short of memory.
 func killed(s *os.ProcessState) bool {
 	status, ok := s.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL

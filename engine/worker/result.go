@@ -13,20 +13,20 @@ import (
 
 var _ engine.Result = (*result)(nil)
 
-// result reads the rows of a statement from its link. Everything but schema and
-// columns is guarded by the session's mutex.
+// result reads the rows of a statement from its link. The session's mutex guards all fields except
+// schema and columns.
 type result struct {
 	session *session
 	call    *call
 	rows    *rowReader
 	columns []engine.Column
-	// most is the size in bytes of the largest batch that the child could hold.
+	// most is the size in bytes of the largest batch that the child can have held.
 	most   int64
 	closed bool
 	err    error
 }
 
-// newResult reads the frame that announces the rows.
+// newResult reads the frame that precedes the rows.
 func newResult(s *session, c *call, f frame) (*result, error) {
 	var m columnsMessage
 	if decode(f.head, &m) != nil || f.body != 0 {
@@ -45,7 +45,7 @@ func newResult(s *session, c *call, f frame) (*result, error) {
 	return r, nil
 }
 
-// frame is the source of the rows: the next frame of them, or what ended them.
+// frame returns the next frame of rows, or the error that ended the result.
 func (r *result) frame() (frame, error) {
 	f, done, err := r.call.receive()
 	switch {
@@ -64,7 +64,7 @@ func (r *result) Schema() *arrow.Schema { return r.rows.schema() }
 func (r *result) Columns() []engine.Column { return r.columns }
 
 func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	// The statement's own context is watched already.
+	// The statement's own context is being watched already.
 	if ctx.Done() != r.call.ctx.Done() {
 		defer context.AfterFunc(ctx, func() { r.call.stop(engine.CauseContext) })()
 	}
@@ -104,8 +104,7 @@ func (r *result) read() (arrow.RecordBatch, error) {
 }
 
 func (r *result) Close() error {
-	// A statement that still runs is stopped; where it cannot be, its process is
-	// killed.
+	// A running statement is stopped. If that is impossible, its process is killed.
 	r.call.stop(engine.CauseClosed)
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
@@ -113,8 +112,8 @@ func (r *result) Close() error {
 	return nil
 }
 
-// release ends the statement and makes the session ready for the next one. The
-// caller holds the session's mutex.
+// release ends the statement so that the session can run the next one. The caller holds the
+// session's mutex.
 func (r *result) release() {
 	if r.closed {
 		return

@@ -9,15 +9,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// rowReader turns the frames of one result into record batches. Arrays lie in
-// the buffer into which the socket was read.
+// rowReader decodes the frames of one result into record batches. Their arrays refer to the buffer
+// into which the socket was read.
 type rowReader struct {
 	frames *rowFrames
 	ipc    *ipc.Reader
 }
 
-// newRowReader reads the schema out of first, a kindColumns frame. next returns
-// each frame after it: nil and the error that ended the result, or io.EOF.
+// newRowReader reads the schema from first, a kindColumns frame. next returns each later frame, or
+// io.EOF or the error that ended the result.
 func newRowReader(w *wire, first frame, next func() (frame, error)) (*rowReader, error) {
 	frames := &rowFrames{wire: w, first: &first, next: next}
 	r, err := ipc.NewReaderFromMessageReader(frames, ipc.WithAllocator(pooled))
@@ -29,8 +29,8 @@ func newRowReader(w *wire, first frame, next func() (frame, error)) (*rowReader,
 
 func (r *rowReader) schema() *arrow.Schema { return r.ipc.Schema() }
 
-// read returns the next batch, which the caller releases, or the error that
-// ended the result. Other errors wrap errWire.
+// read returns the next batch, which the caller releases, or the error that ended the result. Other
+// errors wrap errWire.
 func (r *rowReader) read() (arrow.RecordBatch, error) {
 	batch, err := r.ipc.Read()
 	switch {
@@ -45,19 +45,19 @@ func (r *rowReader) read() (arrow.RecordBatch, error) {
 
 func (r *rowReader) release() { r.ipc.Release() }
 
-// rowFrames is the source of the messages that the IPC reader asks for.
+// rowFrames supplies messages to the IPC reader.
 type rowFrames struct {
 	wire  *wire
 	first *frame
 	next  func() (frame, error)
 	last  *ipc.Message
-	// ended is why there is no further message.
+	// ended is the reason why there are no more messages.
 	ended error
 }
 
 var _ ipc.MessageReader = (*rowFrames)(nil)
 
-// Message implements ipc.MessageReader. It is valid until the next call.
+// Message implements ipc.MessageReader. The message is valid until the next call.
 func (f *rowFrames) Message() (*ipc.Message, error) {
 	f.Release()
 	var fr frame
@@ -82,7 +82,7 @@ func (f *rowFrames) Message() (*ipc.Message, error) {
 	return f.last, nil
 }
 
-// Retain implements ipc.MessageReader; there is one holder.
+// Retain implements ipc.MessageReader. It does nothing, because there is one owner.
 func (f *rowFrames) Retain() {}
 
 // Release implements ipc.MessageReader.

@@ -8,9 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// holdColumns announces a result: its schema as an IPC message, and the columns
-// with their SQL types behind it. An engine that returned a result has its first
-// rows ready, so the frame goes out with them.
+// holdColumns prepares the frame that precedes the rows: the schema as an IPC message, and the
+// columns with their SQL types. An engine that returned a result has its first rows ready, so the
+// frame is sent together with them.
 func holdColumns(w *wire, seq uint32, r engine.Result) {
 	schema := ipc.GetSchemaPayload(r.Schema(), memory.DefaultAllocator)
 	defer schema.Release()
@@ -28,7 +28,7 @@ func newRowWriter(w *wire, seq uint32, schema *arrow.Schema) *rowWriter {
 	return &rowWriter{out: out, ipc: ipc.NewWriterWithPayloadWriter(out, ipc.WithSchema(schema))}
 }
 
-// write sends batch. lost reports that the failure is the socket's.
+// write sends batch. lost reports that the socket failed.
 func (r *rowWriter) write(batch arrow.RecordBatch) (lost bool, err error) {
 	err = r.ipc.Write(batch)
 	return r.out.failed != nil, err
@@ -36,11 +36,11 @@ func (r *rowWriter) write(batch arrow.RecordBatch) (lost bool, err error) {
 
 func (r *rowWriter) close() { _ = r.ipc.Close() }
 
-// rowPayloads sends what the IPC writer makes of a batch, one frame each.
+// rowPayloads sends the output of the IPC writer for a batch, one frame for each payload.
 type rowPayloads struct {
 	wire *wire
 	seq  uint32
-	// begun: the schema, which the IPC writer sends first, is known already.
+	// begun reports that the schema, which the IPC writer sends first, was sent already.
 	begun  bool
 	parts  gather
 	failed error
@@ -71,7 +71,7 @@ func (p *rowPayloads) WritePayload(payload ipc.Payload) error {
 // Close implements ipc.PayloadWriter.
 func (p *rowPayloads) Close() error { return nil }
 
-// gather keeps what is written to it without copying it.
+// gather collects the slices that are written to it, without copying them.
 type gather [][]byte
 
 // Write implements io.Writer.

@@ -14,13 +14,12 @@ import (
 // ControlFD is the file descriptor of a child's control socket.
 const ControlFD = 3
 
-// Serve is the child's end: it makes its engine from the setup that the parent
-// sends, and serves it until the parent goes or ctx ends. The engine is closed
-// when it returns. temp is where the engine may put its files; it is removed by
-// the parent when the process has ended, however it ended.
+// Serve is the child's side: it makes its engine from the setup that the parent sends, and serves
+// it until the parent closes the connection or ctx ends. It closes the engine before it returns.
+// temp is the directory for the engine's files; the parent removes it after the process has ended,
+// however it ended.
 //
-// Serve limits the whole process, so a program calls it once and does nothing
-// else.
+// Serve sets limits for the whole process, so a program calls it once and does nothing else.
 func Serve(ctx context.Context, control *os.File, build func(ctx context.Context, setup []byte, temp string) (engine.Engine, error)) error {
 	harden()
 	w, err := wireOf(control)
@@ -41,7 +40,7 @@ func Serve(ctx context.Context, control *os.File, build func(ctx context.Context
 	return errors.Join(err, eng.Close())
 }
 
-// prepare answers the parent's first message.
+// prepare replies to the parent's first message.
 func prepare(ctx context.Context, w *wire, build func(context.Context, []byte, string) (engine.Engine, error)) (engine.Engine, error) {
 	eng, err := func() (engine.Engine, error) {
 		f, err := w.receive()
@@ -64,7 +63,7 @@ func prepare(ctx context.Context, w *wire, build func(context.Context, []byte, s
 	return eng, w.send(kindDone, 0, nil)
 }
 
-// answer ends a request that failed.
+// answer ends a request with an error.
 func answer(w *wire, seq uint32, broken bool, err error) error {
 	return w.send(kindFailed, seq, encode(newFailure(broken, err)))
 }
@@ -78,7 +77,7 @@ type server struct {
 	links sync.WaitGroup
 }
 
-// run accepts links until the control socket ends, and then ends them.
+// run accepts links until the control socket ends, and then closes them.
 func (s *server) run(control *wire) error {
 	defer s.links.Wait()
 	defer s.shut()
@@ -109,7 +108,7 @@ func (s *server) run(control *wire) error {
 	}
 }
 
-// shut ends all links: each stops what it does.
+// shut closes all links: each stops its request.
 func (s *server) shut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// request is one frame of the parent with its own context.
+// request is one frame from the parent with its own context.
 type request struct {
 	frame
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// inbox reads a link's frames beside the work on them, so that a request can be
-// cancelled while it runs. When the parent goes, everything is.
+// inbox reads a link's frames concurrently with the work on them, so that a running request can be
+// cancelled. When the parent closes the link, all requests are cancelled.
 type inbox struct {
 	wire     *wire
 	requests chan request
@@ -52,12 +52,11 @@ func (in *inbox) read() {
 		in.mu.Lock()
 		in.current = r
 		in.mu.Unlock()
-		in.requests <- r // there is one at a time, and room for it
+		in.requests <- r // never blocks: there is one at a time, and the channel has room for it
 	}
 }
 
-// cancel stops the request with that number. A cancellation that comes too late
-// does not hit the next one.
+// cancel stops the request with that number. A late cancellation does not affect the next request.
 func (in *inbox) cancel(seq uint32) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -66,7 +65,7 @@ func (in *inbox) cancel(seq uint32) {
 	}
 }
 
-// close ends the reading, whether or not the parent has gone.
+// close ends the reading, whether or not the parent has closed the link.
 func (in *inbox) close() {
 	_ = in.wire.conn.CloseRead()
 	for range in.requests {
@@ -88,7 +87,7 @@ func serveLink(w *wire, eng engine.Engine) {
 	}
 }
 
-// serveSession answers the requests of one session.
+// serveSession replies to the requests of one session.
 func serveSession(w *wire, eng engine.Engine, first request, requests <-chan request) {
 	var opts engine.SessionOptions
 	var s engine.Session
@@ -100,7 +99,7 @@ func serveSession(w *wire, eng engine.Engine, first request, requests <-chan req
 		_ = answer(w, first.seq, false, err)
 		return
 	}
-	defer func() { _ = s.Close() }() // there is nobody left to tell
+	defer func() { _ = s.Close() }() // the parent has closed the link
 	if w.send(kindDone, first.seq, nil) != nil {
 		return
 	}
@@ -114,7 +113,7 @@ func serveSession(w *wire, eng engine.Engine, first request, requests <-chan req
 	}
 }
 
-// serveRequest answers one request and reports whether the parent was lost.
+// serveRequest replies to one request and reports whether the connection to the parent was lost.
 func serveRequest(w *wire, s engine.Session, r request, held *heldSources) (lost bool) {
 	var err error
 	var reply []byte
@@ -149,10 +148,10 @@ func serveRequest(w *wire, s engine.Session, r request, held *heldSources) (lost
 	return w.send(kindDone, r.seq, reply) != nil
 }
 
-// keeper is a session that knows how much it keeps between statements, in bytes.
+// keeper is a session that reports how many bytes it caches between statements.
 type keeper interface{ Kept() int64 }
 
-// serveIdle puts a session to rest and says how much it keeps.
+// serveIdle makes a session idle and returns how many bytes it caches.
 func serveIdle(s engine.Session, r request, keep int64) ([]byte, error) {
 	if err := s.Idle(r.ctx, keep); err != nil {
 		return nil, err
@@ -163,7 +162,7 @@ func serveIdle(s engine.Session, r request, keep int64) ([]byte, error) {
 	return encode(keep), nil
 }
 
-// serveWrite runs a statement that writes files and describes them.
+// serveWrite runs a statement that writes files and returns their descriptions.
 func serveWrite(s engine.Session, r request, st engine.WriteStatement) ([]byte, error) {
 	writer, ok := s.(engine.Writer)
 	if !ok {
@@ -182,7 +181,7 @@ func serveQuery(w *wire, s engine.Session, r request, st engine.Statement) (lost
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = result.Close() }() // frees memory; the answer is decided
+	defer func() { _ = result.Close() }() // frees memory; the reply does not depend on it
 	holdColumns(w, r.seq, result)
 	rows := newRowWriter(w, r.seq, result.Schema())
 	defer rows.close()

@@ -12,16 +12,16 @@ import (
 
 var _ engine.Session = (*session)(nil)
 
-// session is the parent's half of a session. It outlives its process: what it
-// keeps there are caches, so when the process ended between two statements, the
-// next one opens the session again in a new process.
+// session is the parent's side of a session. It outlives its process: its state in the child
+// consists of caches only, so if the process ended between two statements, the next statement opens
+// the session again in a new process.
 type session struct {
 	owner   *Engine
 	opts    engine.SessionOptions
-	seat    *seat
+	slot    *slot
 	closing atomic.Bool
 	broken  atomic.Bool
-	// current is the request under way, for Close.
+	// current is the running request, for Close.
 	current atomic.Pointer[call]
 
 	// mu guards everything below.
@@ -40,7 +40,7 @@ func (s *session) open(ctx context.Context) error {
 	return s.connect(ctx)
 }
 
-// ready connects where needed, for a request.
+// ready connects, if necessary, before a request.
 func (s *session) ready(ctx context.Context) error {
 	switch {
 	case s.closed || s.closing.Load():
@@ -55,8 +55,8 @@ func (s *session) ready(ctx context.Context) error {
 	return s.connect(ctx)
 }
 
-// connect makes sure of a link to a living process. That a process has ended is
-// sometimes learned by talking to it, so there is a second try.
+// connect ensures that there is a link to a live process. The end of a process is sometimes noticed
+// only when a message is sent to it, so there is a second attempt.
 func (s *session) connect(ctx context.Context) error {
 	if s.link != nil && !s.link.lost && s.link.proc.usable() {
 		return nil
@@ -71,7 +71,7 @@ func (s *session) connect(ctx context.Context) error {
 // reconnect opens the session over a new link.
 func (s *session) reconnect(ctx context.Context) (lost bool, err error) {
 	s.disconnect()
-	l, err := s.owner.dial(ctx, s.seat)
+	l, err := s.owner.dial(ctx, s.slot)
 	if err != nil {
 		return isLost(err), err
 	}
@@ -91,14 +91,14 @@ func (s *session) disconnect() {
 	}
 	defer func() { s.link = nil }()
 	if l := s.link; s.opts.Scratch == "" && l.proc.drains() {
-		go l.close() // the caller need not wait until the child has freed it
+		go l.close() // without waiting until the child has freed the session
 		return
 	}
 	s.link.close()
 	s.clearScratch()
 }
 
-// begin sends a request. From its first byte on Close stops it.
+// begin sends a request. Close can stop it from its first byte on.
 func (s *session) begin(ctx context.Context, k kind, head []byte, timeout time.Duration) (*call, error) {
 	c := s.link.newCall(ctx)
 	s.current.Store(c)
@@ -112,7 +112,7 @@ func (s *session) begin(ctx context.Context, k kind, head []byte, timeout time.D
 	return c, nil
 }
 
-// do sends a request without rows and waits for its answer.
+// do sends a request without rows and waits for its reply.
 func (s *session) do(ctx context.Context, k kind, head []byte) (frame, error) {
 	c, err := s.begin(ctx, k, head, 0)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *session) Warm(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active != nil {
-		return nil // it is as warm as it gets
+		return nil // it is open already
 	}
 	if err := s.ready(ctx); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	// The timeout is ours: one way to stop a statement is enough.
+	// The parent enforces the timeout, so the child does not need to.
 	timeout := st.Lease.Timeout
 	st.Lease.Timeout = 0
 	lease := leased(st.Lease)
@@ -166,10 +166,10 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	return r, nil
 }
 
-// admit counts a statement with its lease in, which is in bytes.
+// admit registers a statement with its lease in bytes.
 func (s *session) admit(message []byte, lease int64) error {
 	if len(message) > maxHead {
-		s.link.sources.forget() // it is not sent, and so nothing is kept of it
+		s.link.sources.forget() // it is not sent, so the child caches none of its sources
 		return internalError("statement_size", "the statement is too large for a message")
 	}
 	if !s.link.proc.begin(&s.link.account, lease) {
@@ -196,7 +196,7 @@ func (s *session) query(ctx context.Context, head []byte, timeout time.Duration)
 	return newResult(s, c, f)
 }
 
-// idleFloor is what a session may hold beside its copies between statements.
+// idleFloor is how much a session may hold in addition to its copies between statements.
 const idleFloor = 16 * mib
 
 func (s *session) Idle(ctx context.Context, keepBytes int64) error {
@@ -208,14 +208,14 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	case s.active != nil:
 		return internalError("session_busy", "a result of this session is still open")
 	case s.link == nil || s.link.lost || !s.link.proc.usable():
-		return nil // nothing is held any more
+		return nil // the child holds nothing for this session
 	}
-	s.link.sources.forget() // as the child does
+	s.link.sources.forget() // the child forgets them too
 	f, err := s.do(ctx, kindIdle, encode(keepBytes))
 	if err != nil {
 		return s.note(err)
 	}
-	// What it says that it keeps is believed up to what it may keep.
+	// The number reported by the child counts only up to the allowed limit.
 	var kept int64
 	if decode(f.head, &kept) != nil || kept < 0 || kept > keepBytes {
 		kept = keepBytes
@@ -239,14 +239,14 @@ func (s *session) Close() error {
 		s.active.release()
 	}
 	s.disconnect()
-	if p := s.seat.current(); s.opts.Apart && p != nil {
+	if p := s.slot.current(); s.opts.Apart && p != nil {
 		p.retire(reasonIdle)
 	}
 	s.owner.remove(s)
 	return nil
 }
 
-// note marks the session when it is of no further use.
+// note records that the session has become unusable.
 func (s *session) note(err error) error {
 	if err != nil && (s.link.lost || s.link.broken || errors.Is(err, engine.ErrFatal)) {
 		s.broken.Store(true)

@@ -8,10 +8,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// A program sends one statement over the same tables again and again, and a list of
-// their files can be most of its message. So both ends of a link cache the sources that
-// it carried last: the next message names one by its slot, which spares both ends to
-// write, read and hash it. The parent alone decides which slot holds which source.
+// A program repeatedly sends statements over the same tables, and a list of their files can be most
+// of the message. Therefore both sides of a link cache the sources that it carried last: a later
+// message refers to one by its slot, so that neither side has to write, read and hash it again. The
+// parent alone decides which slot holds which source.
 
 const (
 	// cachedSources is the number of slots of a link.
@@ -20,14 +20,14 @@ const (
 	cachedSourceBytes = 256 << 10
 )
 
-// sentSources holds the addresses of the sources in the slots of a link, for the parent.
-// The zero value is for empty slots.
+// sentSources holds, in the parent, the addresses of the sources in the slots of a link. The zero
+// address marks empty slots.
 type sentSources struct {
 	slots [cachedSources]string
-	next  int // the slot that was filled first
+	next  int // the slot to be replaced next
 }
 
-// forget makes the next messages carry their sources again.
+// forget empties the slots, so that the next messages carry their sources again.
 func (s *sentSources) forget() { *s = sentSources{} }
 
 // heldSources are the slots in the child.
@@ -36,21 +36,21 @@ type heldSources [cachedSources]*engine.Source
 // noSlot is the slot of a source that is not cached.
 const noSlot = -1
 
-// sentSource is a source in a message. Without Source it is the one of the slot; with
-// both, the slot holds Source from now on.
+// sentSource is a source in a message. Without Source it is the source in the slot; with both, the
+// slot holds Source from now on.
 type sentSource struct {
 	Slot   int
 	Source cbor.RawMessage
 }
 
-// heldSource is a sentSource as the child reads it.
+// heldSource is a sentSource as the child decodes it.
 type heldSource struct {
 	Slot   int
 	Source *engine.Source
 }
 
-// statementMessage is a statement for the child. Sources are those of the statement and
-// of its barriers, in this order, which are left out of Statement.
+// statementMessage is a statement for the child. Sources are those of the statement followed by
+// those of its barriers; Statement omits them.
 type statementMessage[Source any] struct {
 	Statement engine.WriteStatement
 	Sources   []Source
@@ -88,7 +88,7 @@ func (s *sentSources) source(source engine.Source) sentSource {
 	return out
 }
 
-// statement reads a message of a statement.
+// statement decodes the message of a statement.
 func (h *heldSources) statement(message []byte) (engine.WriteStatement, error) {
 	var m statementMessage[heldSource]
 	if err := decode(message, &m); err != nil {

@@ -5,9 +5,9 @@ import (
 	"runtime"
 )
 
-// spawner starts all children from one thread, which lives as long as the
-// engine: that a child dies with its parent is tied to the thread that started
-// it, and that it gains no privileges is inherited from that thread.
+// spawner starts all children from one thread, which lives as long as the engine: the signal that
+// ends a child with its parent is bound to the thread that started it, and the child inherits from
+// that thread that it cannot gain privileges.
 type spawner struct {
 	jobs chan spawnJob
 	done chan struct{}

@@ -14,9 +14,9 @@ const (
 	maxLines = 200
 )
 
-// childLog passes what a child prints to the log, at debug level: lines of an
-// engine can hold values and paths. Of a crash it keeps the line in which Go's
-// runtime names the cause, whose text is fixed.
+// childLog writes a child's output to the log, at debug level, because lines of an engine can
+// contain values and paths. After a crash it holds the line in which Go's runtime names the cause,
+// whose text is fixed.
 type childLog struct {
 	done  sync.WaitGroup
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ func (c *childLog) follow(r io.ReadCloser, log *slog.Logger) {
 	})
 }
 
-// note keeps the first line that the runtime prints when it gives up.
+// note records the first line that the runtime prints when it aborts.
 func (c *childLog) note(line string) {
 	for _, fixed := range []string{"fatal error: ", "panic: runtime error: ", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"} {
 		if strings.HasPrefix(line, fixed) {
@@ -57,7 +57,7 @@ func (c *childLog) note(line string) {
 	}
 }
 
-// cause waits for the end of the output.
+// cause waits for the end of the output and returns that line.
 func (c *childLog) cause() string {
 	c.done.Wait()
 	c.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pair makes two connected sockets that no other process can inherit.
+// pair returns two connected sockets that no other process can inherit.
 func pair() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -20,35 +20,35 @@ func pair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "worker"), nil
 }
 
-// shield keeps the calling process from others of its user, its children first:
-// they can neither trace it nor read its memory, its environment and its files,
-// and it leaves no core.
+// shield protects the calling process from other processes of its user, its children in particular:
+// they can neither trace it nor read its memory, its environment and its files, and it dumps no
+// core.
 func shield() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// confineThread prepares the calling thread for starting children: they inherit
-// that they never gain privileges, and where root starts them, of its privileges
-// only those over the files of others, which the data may be.
+// confineThread prepares the calling thread for starting children. They inherit that they can never
+// gain privileges. If root starts them, they retain only its privileges over the files of others,
+// because the data may belong to others.
 func confineThread() {
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	for privilege := uintptr(0); privilege < 64; privilege++ {
 		if privilege != unix.CAP_DAC_OVERRIDE && privilege != unix.CAP_DAC_READ_SEARCH {
-			_ = unix.Prctl(unix.PR_CAPBSET_DROP, privilege, 0, 0, 0) // only root can, and only root needs to
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, privilege, 0, 0, 0) // only root can, and only root has the privileges
 		}
 	}
 }
 
-// confine makes cmd a process group of its own that dies with the thread that
-// starts it, and lets no descriptor of a library through to it.
+// confine makes cmd a process group of its own that is killed when the thread that starts it ends,
+// and lets it inherit no descriptor of a library.
 func confine(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // older kernels have it not
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // not supported by older kernels
 }
 
 // maxFiles bounds a child's open files.
 const maxFiles = 1 << 16
 
-// harden limits the calling process. What the system refuses is no reason not to
-// serve: each measure stands for itself.
+// harden limits the calling process. It ignores errors: each measure is independent, and the
+// process can serve without it.
 func harden() {
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	var files unix.Rlimit
@@ -56,13 +56,13 @@ func harden() {
 		n := min(files.Max, maxFiles)
 		_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: n})
 	}
-	// When the machine is short of memory, this process goes before the server.
+	// If the machine is short of memory, this process is killed before the server.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	shield() // last: it takes away what /proc gives
+	shield() // last: it removes access to /proc/self
 }
 
-// meter reads the memory of one process. The open file belongs to the process
-// and not to its number, so it never shows another one.
+// meter reads the memory of one process. The open file refers to the process, not to its number, so
+// it never reports that of another one.
 type meter struct{ statm *os.File }
 
 func newMeter(pid int) meter {
@@ -73,8 +73,8 @@ func newMeter(pid int) meter {
 	return meter{f}
 }
 
-// resident is the memory in bytes that belongs to the process alone. It is 0
-// when it cannot be told.
+// resident returns the memory in bytes that belongs to the process alone, or 0 if it cannot be
+// read.
 func (m meter) resident() int64 {
 	if m.statm == nil {
 		return 0

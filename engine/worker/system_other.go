@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pair makes two connected sockets that no other process can inherit.
+// pair returns two connected sockets that no other process can inherit.
 func pair() (ours, theirs *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -31,15 +31,15 @@ func shield() {}
 
 func confineThread() {}
 
-// confine makes cmd a process group of its own. That it ends with its parent
-// rests on the end of its control socket here.
+// confine makes cmd a process group of its own. On this system it ends with its parent because its
+// control socket is closed.
 func confine(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // harden limits the calling process.
 func harden() { _ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }
 
-// meter cannot read the memory of another process here: leases are the engine's
-// own limit only.
+// meter cannot read the memory of another process on this system: only the engine's own limit
+// enforces leases.
 type meter struct{}
 
 func newMeter(int) meter      { return meter{} }

@@ -14,21 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kind is what a frame means.
+// kind is the type of a frame.
 type kind byte
 
 const (
 	// From parent to child.
 	kindSetup   kind = iota + 1 // control only: the first message
-	kindConnect                 // control only: a socket comes along
+	kindConnect                 // control only: carries a socket
 	kindOpen                    // a session's first frame
 	kindWarm
 	kindQuery
 	kindWrite // a statement whose rows become files
 	kindIdle
 	kindCancel // stops the request of the same sequence number
-	// From child to parent. A request is answered by kindDone or kindFailed; one
-	// that has rows by kindColumns and any number of kindRows before it.
+	// From child to parent. The reply to a request ends with kindDone or kindFailed; if it has
+	// rows, kindColumns and any number of kindRows precede that.
 	kindColumns
 	kindRows
 	kindDone
@@ -37,13 +37,13 @@ const (
 
 const (
 	headerSize = 17
-	// maxHead bounds everything but rows: statements with their lists of files.
+	// maxHead bounds everything except rows: statements with their lists of files.
 	maxHead = 256 << 20
 	// maxBody bounds one batch of rows.
 	maxBody = 4 << 30
 )
 
-// frame is one message. Its body, if it has one, still lies in the socket.
+// frame is one message. Its body, if it has one, has not been read from the socket yet.
 type frame struct {
 	kind kind
 	seq  uint32
@@ -54,10 +54,10 @@ type frame struct {
 // wire is one end of a socket pair. Any goroutine may send; one receives.
 type wire struct {
 	conn *net.UnixConn
-	// in is small: large bodies are read past it, straight into their place.
+	// in has a small buffer: large bodies are read directly into their destination.
 	in  *bufio.Reader
 	out sync.Mutex
-	// held goes out with the next frame.
+	// held is sent with the next frame.
 	held []byte
 }
 
@@ -77,18 +77,18 @@ func wireOf(f *os.File) (*wire, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("worker: not a Unix socket: %s", f.Name())
 	}
-	// As much as the kernel gives: fewer turns between the two processes.
+	// The largest buffer that the kernel allows reduces the number of switches between the two
+	// processes.
 	_ = u.SetWriteBuffer(maxSocketBuffer)
 	return newWire(u), nil
 }
 
 const maxSocketBuffer = 4 << 20
 
-// close ends the socket, best effort: what matters was sent or is lost.
+// close closes the socket. Errors are irrelevant: every message was sent or is lost.
 func (w *wire) close() { _ = w.conn.Close() }
 
-// send writes one frame by one system call, out of the memory where its parts
-// lie.
+// send writes one frame by one system call, without copying its parts.
 func (w *wire) send(k kind, seq uint32, head []byte, body ...[]byte) error {
 	size := 0
 	for _, b := range body {
@@ -104,7 +104,7 @@ func (w *wire) send(k kind, seq uint32, head []byte, body ...[]byte) error {
 	return err
 }
 
-// hold puts a frame in front of the next one: the other end wakes up once.
+// hold prepends a frame to the next one, so that the other side wakes up only once.
 func (w *wire) hold(k kind, seq uint32, head []byte) {
 	w.out.Lock()
 	defer w.out.Unlock()
@@ -118,8 +118,7 @@ func appendHeader(b []byte, k kind, seq uint32, head, body int) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(body))
 }
 
-// receive reads a frame up to its body. The caller reads or skips the body
-// before the next call.
+// receive reads a frame up to its body. The caller reads or skips the body before the next call.
 func (w *wire) receive() (frame, error) {
 	var h [headerSize]byte
 	if _, err := io.ReadFull(w.in, h[:]); err != nil {
@@ -149,7 +148,7 @@ func (w *wire) skip(n int64) error {
 	return unexpected(err)
 }
 
-// unexpected turns an end inside of a frame into an error that is no end.
+// unexpected converts an EOF within a frame to an error that is not io.EOF.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -157,7 +156,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// pass hands a socket to the other end.
+// pass sends a socket to the other side.
 func (w *wire) pass(f *os.File) error {
 	w.out.Lock()
 	defer w.out.Unlock()
@@ -168,8 +167,7 @@ func (w *wire) pass(f *os.File) error {
 	return err
 }
 
-// accept receives a socket. It must not be mixed with receive once a socket may
-// be on its way.
+// accept receives a socket. It must not be mixed with receive once a socket may have been sent.
 func (w *wire) accept() (*os.File, error) {
 	var b [1]byte
 	oob := make([]byte, unix.CmsgSpace(4))
@@ -191,7 +189,7 @@ func (w *wire) accept() (*os.File, error) {
 	return os.NewFile(uintptr(fds[0]), "session"), nil
 }
 
-// pending reports whether bytes wait to be read.
+// pending reports whether there are bytes to read.
 func (w *wire) pending() bool {
 	raw, err := w.conn.SyscallConn()
 	if err != nil {

@@ -16,8 +16,8 @@ var _ engine.Writer = writer{}
 // writer is a session with a scratch directory.
 type writer struct{ *session }
 
-// Write implements engine.Writer. The child writes into a folder that the parent
-// has made, so that nothing stays when the child is lost.
+// Write implements engine.Writer. The child writes to a folder that the parent has made, so that no
+// files remain if the child is lost.
 func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
 	if ctx.Err() != nil {
 		return nil, engine.Interrupted(engine.CauseContext)
@@ -42,7 +42,7 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.D
 	if err != nil {
 		return nil, writeFailure(err)
 	}
-	// What cannot be removed goes with the scratch directory.
+	// Files that cannot be removed are removed with the scratch directory.
 	defer func() { _ = os.RemoveAll(stage) }()
 	st.Dir = path.Join(workdir.Private, filepath.Base(stage))
 	files, err := s.write(ctx, st)
@@ -56,7 +56,7 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.D
 	return files, nil
 }
 
-// write has the child write the files.
+// write makes the child write the files.
 func (s *session) write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
 	var timeout time.Duration
 	timeout, st.Lease.Timeout = st.Lease.Timeout, 0
@@ -83,8 +83,8 @@ func (s *session) write(ctx context.Context, st engine.WriteStatement) ([]engine
 	return files, nil
 }
 
-// clearScratch waits until a lost process cannot write any more, and removes what
-// it left. It does nothing for a process that lives.
+// clearScratch waits until a lost process cannot write any more, and removes its files. It does
+// nothing if the process is alive.
 func (s *session) clearScratch() {
 	if s.opts.Scratch == "" || s.link.proc.usable() {
 		return

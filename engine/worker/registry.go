@@ -5,43 +5,43 @@ import (
 	"sync"
 )
 
-// living are the processes that have not ended.
-type living struct {
+// registry holds the processes that have not ended.
+type registry struct {
 	mu        sync.Mutex
 	processes []*process
 }
 
-func (l *living) add(p *process) {
+func (l *registry) add(p *process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.processes = append(l.processes, p)
 }
 
-func (l *living) remove(p *process) {
+func (l *registry) remove(p *process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.processes = slices.DeleteFunc(l.processes, func(other *process) bool { return other == p })
 }
 
-func (l *living) all() []*process {
+func (l *registry) all() []*process {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.processes)
 }
 
-// Beside is what the processes hold in bytes beside the leases of statements, and
-// what is set aside for a process of each of owners that has none.
+// Beside returns the number of bytes that the processes hold in addition to the leases of
+// statements, plus the base memory for each of owners without a process.
 func (e *Engine) Beside(owners []string) int64 {
 	var sum int64
-	var seated []string
-	for _, p := range e.living.all() {
-		sum += p.beside()
+	var started []string
+	for _, p := range e.processes.all() {
+		sum += p.unleased()
 		if p.usable() {
-			seated = append(seated, p.owner)
+			started = append(started, p.owner)
 		}
 	}
 	for _, owner := range owners {
-		if !slices.Contains(seated, owner) {
+		if !slices.Contains(started, owner) {
 			sum += e.opts.BaseMemory
 		}
 	}
@@ -50,8 +50,8 @@ func (e *Engine) Beside(owners []string) int64 {
 
 // Reclaim ends the processes that have no sessions. It does not wait for them.
 func (e *Engine) Reclaim() {
-	for _, p := range e.living.all() {
-		if p.hasServed() { // one that starts is about to have a session
+	for _, p := range e.processes.all() {
+		if p.hasServed() { // a starting process is about to get a session
 			go p.retireIdle()
 		}
 	}
