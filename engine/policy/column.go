@@ -47,8 +47,8 @@ type ColumnType struct {
 // maxScale is the number of Cedar's fractional digits.
 const maxScale = 4
 
-// Classify returns what policies know of a type. Types that are not listed, and
-// decimals beyond Cedar's fractional digits, are classOther.
+// Classify returns the properties of a type. Types that are not listed, and decimals with more
+// fractional digits than Cedar's, are classOther.
 func Classify(typ sqltype.Type) ColumnType {
 	switch typ {
 	case sqltype.Boolean:
@@ -72,7 +72,7 @@ func Classify(typ sqltype.Type) ColumnType {
 	return ColumnType{}
 }
 
-// Supports reports whether values of the class have the operator.
+// Supports reports whether the class has the operator.
 func (c Class) Supports(op Op) bool {
 	switch {
 	case !op.NeedsOperand():
@@ -87,8 +87,8 @@ func (c Class) Supports(op Op) bool {
 	return true
 }
 
-// FindColumn returns the column that DuckDB finds under a name, in any ASCII case. An
-// exact name wins. A name that fits several columns finds none.
+// FindColumn returns the column that DuckDB finds under a name, in any ASCII case. An exact name
+// has precedence. If a name matches several columns inexactly, there is no result.
 func FindColumn(columns []engine.Column, name string) (engine.Column, bool) {
 	var found engine.Column
 	n := 0
@@ -104,9 +104,8 @@ func FindColumn(columns []engine.Column, name string) (engine.Column, bool) {
 	return found, n == 1
 }
 
-// HasColumn reports whether name is the name of any of columns, in any ASCII case. It
-// is true for a name that fits several: a policy about it applies, although it cannot be
-// decided.
+// HasColumn reports whether name is the name of any of columns, in any ASCII case. It is true for a
+// name that matches several: a policy about it applies, although it cannot be decided.
 func HasColumn(columns []engine.Column, name string) bool {
 	return slices.ContainsFunc(columns, func(c engine.Column) bool { return FoldName(c.Name) == FoldName(name) })
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// root is the field under which a request body carries a definition.
+// root is the field of a request body that contains a definition.
 const root = "definition"
 
-// Decode reads the JSON form of a definition. Unknown members, members given
-// twice and values of a wrong type are errors of type [*FieldError]. It checks
-// form only; [Definition.Validate] checks meaning.
+// Decode decodes the JSON form of a definition. Unknown members, duplicate members and values of a
+// wrong type are errors of type [*FieldError]. It checks form only; [Definition.Validate] checks
+// meaning.
 func Decode(raw []byte) (Definition, error) {
 	tree, err := decodeTree(raw)
 	if err != nil {
@@ -149,8 +149,8 @@ func decodeList(path string, tree any, depth int) ([]Condition, error) {
 	return out, nil
 }
 
-// decodeValue checks a scalar or a list of scalars and brings numbers to their
-// shortest decimal form.
+// decodeValue checks a scalar or a list of scalars and converts numbers to their shortest decimal
+// form.
 func decodeValue(path string, tree any) (any, error) {
 	switch v := tree.(type) {
 	case nil, bool, string:
@@ -202,7 +202,7 @@ func asObject(path string, tree any, allowed ...string) (object, error) {
 	return object{path, m}, nil
 }
 
-// str returns a member that is a string, or nil when it is absent or null.
+// str returns a member that is a string, or nil if it is absent or null.
 func (o object) str(name string) (*string, error) {
 	v := o.members[name]
 	if v == nil {
@@ -226,9 +226,8 @@ func clip(name string) string {
 // errMalformed is syntax that encoding/json does not accept.
 var errMalformed = errors.New("malformed JSON")
 
-// decodeTree decodes JSON into maps, slices, strings, booleans and numbers.
-// Unlike encoding/json it refuses a member given twice: two readers that each
-// took another one would see two policies.
+// decodeTree decodes JSON into maps, slices, strings, booleans and numbers. Unlike encoding/json it
+// refuses duplicate members: two readers that use different ones would see two policies.
 func decodeTree(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -245,7 +244,7 @@ func decodeTree(raw []byte) (any, error) {
 	return tree, err
 }
 
-// maxJSONDepth leaves room for the containers around MaxDepth conditions.
+// maxJSONDepth allows for the containers around MaxDepth conditions.
 const maxJSONDepth = 4 * MaxDepth
 
 func readValue(dec *json.Decoder, path string, depth int) (any, error) {

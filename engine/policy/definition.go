@@ -73,8 +73,7 @@ const (
 	MaxStringBytes = 4096
 )
 
-// Definition is a policy as a tree. Its JSON form is the one of the interface;
-// decode with [Decode], which is strict.
+// Definition is a policy as a tree. Its JSON form is that of the API; [Decode] decodes it strictly.
 type Definition struct {
 	Effect  Effect  `json:"effect"`
 	Subject Subject `json:"subject"`
@@ -123,7 +122,7 @@ func (d *Definition) UnmarshalJSON(raw []byte) error {
 
 var _ json.Unmarshaler = (*Definition)(nil)
 
-// NeedsOperand reports whether op compares with something.
+// NeedsOperand reports whether op has an operand.
 func (op Op) NeedsOperand() bool { return op != OpIsNull && op != OpIsNotNull }
 
 // list reports whether op compares with a list.
@@ -151,7 +150,7 @@ var opposite = map[Op]Op{
 	OpIn: OpNotIn, OpNotIn: OpIn, OpIsNull: OpIsNotNull, OpIsNotNull: OpIsNull,
 }
 
-// Mirrored returns the comparison that holds with the sides exchanged where op holds.
+// Mirrored returns the comparison that is equivalent after the sides are exchanged.
 func (op Op) Mirrored() Op { return mirrored[op] }
 
 var mirrored = map[Op]Op{OpEq: OpEq, OpNeq: OpNeq, OpLt: OpGt, OpGt: OpLt, OpLte: OpGte, OpGte: OpLte}

@@ -7,15 +7,15 @@ import (
 
 // The codes of a [FieldError].
 const (
-	// CodeInvalid is a value outside its rules.
+	// CodeInvalid is a value that violates a rule.
 	CodeInvalid = "invalid"
 	// CodeRequired is a missing value.
 	CodeRequired = "required"
 	// CodeUnknownField is a member that does not exist.
 	CodeUnknownField = "unknown_field"
-	// CodeUnknownColumn is a column that the table does not have.
+	// CodeUnknownColumn is a column that does not exist in the table.
 	CodeUnknownColumn = "unknown_column"
-	// CodeTypeNotSupported is an operator that the type does not have.
+	// CodeTypeNotSupported is an operator that the column's type does not support.
 	CodeTypeNotSupported = "type_not_supported"
 	// CodeTooLarge is a definition beyond the limits.
 	CodeTooLarge = "too_large"
@@ -30,7 +30,7 @@ var (
 	ErrText = errors.New("policy text not valid")
 )
 
-// FieldError says which field of a definition is wrong, and why.
+// FieldError reports which field of a definition is wrong, and why.
 type FieldError struct {
 	// Field is the path from the request body: definition.condition.and[1].op.
 	Field string

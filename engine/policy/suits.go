@@ -11,10 +11,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// Suits reports whether a text can be a policy of this kind and columnName. For
-// kinds cls and mask the scope must name that column, and conditions may test the user
-// only, because a column is shown or not for all rows alike. With columns, a mask must fit the column's type. Errors are of
-// type [*TextError] or [*FieldError].
+// Suits reports whether a text can be a policy of this kind and columnName. For kinds cls and mask
+// the scope must name that column, and conditions may test the user only, because a column is shown
+// or hidden for all rows alike. With columns, a mask must fit the column's type. Errors are of type
+// [*TextError] or [*FieldError].
 func (p Parsed) Suits(kind Kind, columnName string, columns []engine.Column) error {
 	if kind != KindMask && p.annotation() != "" {
 		return p.text.mask().errorf("@mask is for policies of kind mask only")
@@ -43,7 +43,7 @@ func (p Parsed) Suits(kind Kind, columnName string, columns []engine.Column) err
 	return maskFits("policyText", p.Mask(), columnName, columns)
 }
 
-// ColumnScope returns the column that a policy's scope is about.
+// ColumnScope returns the column in a policy's scope.
 func ColumnScope(p *ast.Policy) (string, bool) {
 	column, ok := p.Resource.(ast.ScopeTypeEq)
 	action, named := p.Action.(ast.ScopeTypeEq)

@@ -19,8 +19,8 @@ const (
 	maxTests = 4*MaxLeaves + 8
 	// maxNesting bounds the nesting of brackets, negations and ifs.
 	maxNesting = 64
-	// maxParts bounds the dots, lists and operators of a text. Cedar's tree can have a
-	// level for each.
+	// maxParts bounds the dots, lists and operators of a text, each of which can be a level of
+	// Cedar's tree.
 	maxParts = 8 * maxTests
 )
 
@@ -77,8 +77,8 @@ func Parse(text string) (Parsed, error) {
 	return Parsed{Tree: policy, text: source(text)}, nil
 }
 
-// source is the text of a policy. It finds the positions that Cedar's tree lacks. It does
-// not store tokens, which would take far more memory than the text.
+// source is the text of a policy. It finds the positions that Cedar's tree lacks. It does not store
+// tokens, which would use far more memory than the text.
 type source string
 
 // checkSize bounds the cost of a text in cedar-go: its parser and the functions that walk

@@ -9,14 +9,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// maxName bounds names of columns, roles and attributes.
+// maxName bounds the length of names of columns, roles and attributes.
 const maxName = 256
 
-// Validate checks that d means something for a policy of this kind and
-// columnName ("" for none). With columns, every column must exist and every
-// operator and value must fit its type; without them (a policy for all tables)
-// that is left to each table. Errors are of type [*FieldError]; the first one
-// found is returned.
+// Validate checks that d is a valid policy of this kind and columnName ("" for none). With columns,
+// every column must exist and every operator and value must fit its type; without them (a policy
+// for all tables) these checks are omitted. It returns the first error, of type [*FieldError].
 func (d Definition) Validate(kind Kind, columnName string, columns []engine.Column) error {
 	v := validator{columnName: columnName, columns: columns}
 	switch {
@@ -112,7 +110,7 @@ func (v *validator) subject(kind Kind, s Subject) error {
 		if kind != KindRLS {
 			return &FieldError{path + ".value", CodeRequired, "is required for policies of kind cls and mask"}
 		}
-		// A row filter: the policy's column against the attribute.
+		// A row filter compares the policy's column with the attribute.
 		return v.attributeTest(path, v.columnName, "columnName", op)
 	}
 	if err := checkValue(path, op, s.Value); err != nil {
@@ -121,8 +119,8 @@ func (v *validator) subject(kind Kind, s Subject) error {
 	return checkSubjectOrder(path, op, s.Value)
 }
 
-// checkSubjectOrder: an attribute has the type of the value it is compared
-// with, and only some types have an order.
+// checkSubjectOrder checks that an operator suits an attribute. The attribute has the type of the
+// value it is compared with, and only some types have an order.
 func checkSubjectOrder(path string, op Op, value any) error {
 	if !op.ordered() {
 		return nil
@@ -230,7 +228,7 @@ func (v *validator) column(field, name string) error {
 	return nil
 }
 
-// fits checks operator and value against the column's type, where it is known.
+// fits checks operator and value against the column's type, if it is known.
 func (v *validator) fits(path, column string, op Op, value any) error {
 	if v.columns == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 
 var plainNumber = regexp.MustCompile(`^-?[0-9]{1,30}(\.[0-9]{1,30})?$`)
 
-// parseLong reads an integer, or a decimal without a fraction.
+// parseLong parses an integer, or a decimal without a fraction.
 func parseLong(s string) (types.Long, bool) {
 	if !plainNumber.MatchString(s) {
 		return 0, false
@@ -31,7 +31,7 @@ func parseLong(s string) (types.Long, bool) {
 	return types.Long(n), err == nil
 }
 
-// parseDecimal reads a number with at most four fractional digits that count.
+// parseDecimal parses a number with at most four significant fractional digits.
 func parseDecimal(s string) (types.Decimal, bool) {
 	if !plainNumber.MatchString(s) {
 		return types.Decimal{}, false
@@ -45,8 +45,8 @@ func parseDecimal(s string) (types.Decimal, bool) {
 	return d, err == nil
 }
 
-// canonicalNumber brings a JSON number to plain digits: 1e3 is 1000, 1.50 is
-// 1.5. It fails beyond what Cedar's integers and decimals hold.
+// canonicalNumber converts a JSON number to plain digits: 1e3 is 1000, 1.50 is 1.5. It fails if
+// neither Cedar's integers nor its decimals can hold the number.
 func canonicalNumber(s string) (json.Number, bool) {
 	if len(s) > 64 {
 		return "", false
@@ -91,7 +91,7 @@ func shift(s string, by int) string {
 	return sign + whole + "." + fraction
 }
 
-// fromJSON turns a scalar of a definition into a Cedar value.
+// fromJSON converts a scalar of a definition to a Cedar value.
 func fromJSON(v any) (types.Value, bool) {
 	switch v := v.(type) {
 	case bool:
@@ -140,7 +140,7 @@ func JSONValue(v types.Value) (any, bool) {
 	return nil, false
 }
 
-// Storable reports whether SQL text can carry s.
+// Storable reports whether SQL text can contain s.
 func Storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // Coerce converts v exactly to a value of the column's type, or returns false. Like
@@ -167,7 +167,7 @@ func (t ColumnType) Coerce(v types.Value) (types.Value, bool) {
 	return nil, false
 }
 
-// holds reports whether the decimal type has the digits that d needs.
+// holds reports whether the decimal type has enough digits for d.
 func (t ColumnType) holds(d types.Decimal) bool {
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(d.String(), "-"), ".")
 	return len(strings.TrimLeft(whole, "0")) <= t.precision-t.scale && len(strings.TrimRight(fraction, "0")) <= t.scale
@@ -227,7 +227,7 @@ func AsTypeOf(s, like types.Value) (types.Value, bool) {
 
 const millisPerDay = 24 * 60 * 60 * 1000
 
-// Datetimes outside these years have other notations in SQL, and none are data.
+// Datetimes outside these years have a different notation in SQL, and are not expected in data.
 var (
 	minDatetime = mustDatetime("0001-01-01")
 	maxDatetime = mustDatetime("9999-12-31T23:59:59.999Z")
@@ -241,8 +241,8 @@ func mustDatetime(s string) types.Datetime {
 	return d
 }
 
-// asDatetime reads Cedar's notation: 2024-01-31 or 2024-01-31T08:00:00[.000]
-// with Z or an offset such as +0200.
+// asDatetime parses Cedar's notation: 2024-01-31 or 2024-01-31T08:00:00[.000] with Z or an offset
+// such as +0200.
 func asDatetime(v types.Value) (types.Datetime, bool) {
 	var d types.Datetime
 	switch v := v.(type) {
@@ -261,9 +261,9 @@ func asDatetime(v types.Value) (types.Datetime, bool) {
 	return d, ms >= minDatetime.Milliseconds() && ms <= maxDatetime.Milliseconds()
 }
 
-// splitList reads an attribute used as a list: a JSON array of scalars, or
-// elements between commas with spaces around them ignored. A list that is not
-// clearly one, such as one with an empty element, is not a list.
+// splitList parses an attribute used as a list: a JSON array of scalars, or elements separated by
+// commas and optional spaces. Text that is not clearly a list, such as one with an empty element,
+// is not a list.
 func splitList(s string) ([]types.String, bool) {
 	var out []types.String
 	if trimmed := strings.TrimSpace(s); strings.HasPrefix(trimmed, "[") {

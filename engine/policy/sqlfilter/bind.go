@@ -37,7 +37,7 @@ func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 		roles = types.NewEntityUIDSet(policy.RoleUID(user.Role))
 	}
 	entities := types.EntityMap{uid: {UID: uid, Parents: roles, Attributes: types.NewRecord(attributes)}}
-	// The resource is a row: nothing but its type is known.
+	// The resource is a row, of which only the type is known.
 	switch bound.Resource.(type) {
 	case ast.ScopeTypeIs:
 		bound.Resource = ast.ScopeTypeAll{}
@@ -73,8 +73,8 @@ func joinConditions(p *ast.Policy) ast.IsNode {
 // with. An attribute that is not a value of that type makes the test unknown.
 type binder struct {
 	attributes map[string]string
-	// kleene makes a test of a missing attribute unknown as well. Otherwise it
-	// is left to Cedar, which fails on it.
+	// kleene makes a test of a missing attribute unknown as well. Otherwise Cedar evaluates the
+	// test and fails.
 	kleene bool
 }
 
@@ -132,7 +132,7 @@ func (b binder) comparison(n ast.IsNode, op policy.Op, sides ast.BinaryNode) ast
 	case instead != nil:
 		return instead
 	case r.Value == nil:
-		// The column gives it a type.
+		// The column determines its type.
 		return n
 	}
 	v, ok := policy.AsTypeOf(types.String(raw), r.Value)
@@ -193,8 +193,8 @@ func (b binder) contains(n ast.NodeTypeContains) ast.IsNode {
 	return ast.NodeValue{Value: types.Boolean(found)}
 }
 
-// compareValues compares two values of one type. Types without an order leave
-// an order to Cedar, which fails on it.
+// compareValues compares two values of one type. It returns ok false for an order of types without
+// one, so that Cedar evaluates the test and fails.
 func compareValues(op policy.Op, l, r types.Value) (holds, ok bool) {
 	switch op {
 	case policy.OpEq:

@@ -8,8 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// disclosure is how much of a column a user sees, from all of it to nothing. Of
-// several policies the strictest, the greatest one, wins.
+// disclosure is how much of a column a user sees, from all of it to nothing. Of several policies
+// the strictest, which has the greatest value, applies.
 type disclosure int
 
 const (
@@ -34,8 +34,8 @@ func under(mask string) disclosure {
 	return shownNever
 }
 
-// column applies one policy of kind cls or mask to its column. It concerns every column
-// of that name in any case, because statements cannot tell those apart.
+// column applies one policy of kind cls or mask to its column. It applies to every column of that
+// name in any case, because statements cannot distinguish those.
 func (c *compiler) column(p Policy, parsed policy.Parsed) error {
 	clear, err := seesClear(parsed, c.req.Principal)
 	if err != nil || clear {
@@ -51,16 +51,15 @@ func (c *compiler) column(p Policy, parsed policy.Parsed) error {
 		}
 		of := left
 		if of != shownNever && !policy.MaskFits(masks[of], column.Type) {
-			of = shownNull // the type changed since, or the policy is for every table
+			of = shownNull // the type has changed, or the policy is for every table
 		}
 		c.shown[column.Name] = max(c.shown[column.Name], of)
 	}
 	return nil
 }
 
-// seesClear reports whether a policy lets the user see its column as it is. A
-// permit that cannot be decided lets nobody, a forbid that cannot holds for
-// everybody.
+// seesClear reports whether a policy shows its column to the user unchanged. A permit that cannot
+// be decided grants nothing; a forbid that cannot be decided applies.
 func seesClear(parsed policy.Parsed, user Principal) (bool, error) {
 	about := *parsed.Tree
 	about.Action, about.Resource = ast.ScopeTypeAll{}, ast.ScopeTypeAll{}
@@ -74,7 +73,7 @@ func seesClear(parsed policy.Parsed, user Principal) (bool, error) {
 	return body.no.kind == predicateTrue, nil
 }
 
-// columns writes the disclosures of columns into the filter.
+// columns adds the disclosures of columns to the filter.
 func (c *compiler) columns(out *Filter) {
 	for name, left := range c.shown {
 		switch {
@@ -89,8 +88,8 @@ func (c *compiler) columns(out *Filter) {
 	slices.Sort(out.HiddenColumns)
 }
 
-// Stricter joins two filters of one user over columns of equal names: of each
-// column the stricter disclosure stays. Rows are those of f.
+// Stricter combines two filters of one user over columns of equal names: for each column the
+// stricter disclosure applies. Rows are those of f.
 func (f Filter) Stricter(hidden []string, masks map[string]string) Filter {
 	c := compiler{shown: map[string]disclosure{}}
 	note := func(hidden []string, masks map[string]string) {

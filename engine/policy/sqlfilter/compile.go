@@ -24,7 +24,7 @@ type Policy struct {
 	Kind    policy.Kind
 	// Text is the Cedar text.
 	Text string
-	// ColumnName is the column that kinds cls and mask are about.
+	// ColumnName is the column that policies of kinds cls and mask apply to.
 	ColumnName string
 	// Uncertain, if not nil, reports that the absence of a column from the [Request]
 	// is uncertain, because the rows may have the column under another name. Any test
@@ -48,34 +48,34 @@ type Request struct {
 	Columns []engine.Column
 	// Alias names the table in the predicate.
 	Alias string
-	// ReadAs are the names of columns in the relation that is read, by their exact
-	// names in Columns, where these are others. Row policies know a column by the
-	// latter; predicate, condition and [Filter.Columns] have the former.
+	// ReadAs maps the exact names in Columns to the names in the relation that is read, for columns
+	// whose names differ. Row policies refer to a column by the former; predicate, condition and
+	// [Filter.Columns] by the latter.
 	ReadAs map[string]string
 }
 
 // Filter describes which part of a table a user may see.
 type Filter struct {
-	// Restricted reports that some row may be hidden. When it is false the
-	// table may be read as it is.
+	// Restricted reports that some row may be hidden. If it is false, the table may be read without
+	// a filter.
 	Restricted bool
-	// Deny reports that no row is visible, whatever the table holds.
+	// Deny reports that no row is visible, whatever the table contains.
 	Deny bool
-	// Predicate is SQL over the alias: a row is visible where it is TRUE; FALSE
-	// and NULL hide it. It is empty when Restricted is false, and FALSE with
-	// Deny. Equal meaning for two users usually gives equal text.
+	// Predicate is SQL over the alias: a row is visible if it is TRUE; FALSE and NULL hide it. It
+	// is empty if Restricted is false, and FALSE with Deny. Filters of equal meaning for two users
+	// usually have equal text.
 	Predicate string
-	// Condition is the part of Predicate that pruning understands: every visible
-	// row fulfils it. It is meaningless if Restricted is false.
+	// Condition is the part of Predicate that pruning understands: every visible row satisfies it.
+	// It is meaningless if Restricted is false.
 	Condition engine.Condition
-	// Assured is the opposite bound: every row that fulfils it is visible. It is
-	// meaningless if Restricted is false.
+	// Assured is the opposite bound: every row that satisfies it is visible. It is meaningless if
+	// Restricted is false.
 	Assured engine.Condition
 	// Columns are the columns that the predicate reads, by their exact names,
 	// sorted.
 	Columns []string
-	// HiddenColumns are absent for the user: exact names, sorted. The predicate
-	// may read them nevertheless.
+	// HiddenColumns are the exact names of the columns that the user does not see, sorted. The
+	// predicate may read them nevertheless.
 	HiddenColumns []string
 	// Masks maps the exact name of a column that is not hidden to the mask under
 	// which it is shown. The mask fits the column's type.
@@ -91,7 +91,7 @@ func Compile(req Request) (Filter, error) {
 	c := compiler{req: req, terms: &sqlTerms{columns: req.Columns, alias: req.Alias, readAs: req.ReadAs}, shown: map[string]disclosure{}}
 	for _, p := range policies {
 		if err := c.add(p); err != nil {
-			// The text error is not wrapped: only authors of policies may see its position.
+			// The text error is not wrapped, because only authors of policies may see its position.
 			return Filter{}, fmt.Errorf("%w: %s version %d: %s", ErrPolicy, p.ID, p.Version, err.Error())
 		}
 	}
@@ -140,7 +140,7 @@ func (c *compiler) add(p Policy) error {
 	return nil
 }
 
-// rows joins the row policies. Without any, every row is visible.
+// rows combines the row policies. If there are none, every row is visible.
 func (c *compiler) rows() (Filter, error) {
 	if len(c.permits)+len(c.forbids) == 0 {
 		return Filter{}, nil
@@ -163,7 +163,7 @@ func rowFilter(visible *predicate) (Filter, error) {
 		Columns: slices.Sorted(maps.Keys(used))}, nil
 }
 
-// rowTruth returns where a policy's scope and conditions hold for one user.
+// rowTruth returns the truth of a policy's scope and conditions for one user.
 func rowTruth(p *ast.Policy, user Principal, t terms) (truth, error) {
 	rest, keep := residual(p, user)
 	if !keep {

@@ -35,8 +35,8 @@ func (p *predicate) condition() engine.Condition {
 	return engine.Condition{}
 }
 
-// assured returns a condition that only rows for which the predicate is TRUE fulfil.
-// Parts that pruning does not understand completely are never fulfilled.
+// assured returns a condition that only rows for which the predicate is TRUE satisfy. Parts that
+// pruning does not understand completely are never satisfied.
 func (p *predicate) assured() engine.Condition {
 	parts := make([]engine.Condition, len(p.kids))
 	for i, k := range p.kids {
@@ -71,7 +71,7 @@ func comparisonOf(t policy.ColumnType, op policy.Op, column string, v types.Valu
 	return engine.Condition{Op: conditionOps[op], Column: column, Values: []engine.ConditionValue{value}}
 }
 
-// membershipOf returns the condition that only the given values of t fulfil.
+// membershipOf returns the condition that only the given values of t satisfy.
 func membershipOf(t policy.ColumnType, column string, values []types.Value) engine.Condition {
 	c := engine.Condition{Op: engine.ConditionIn, Column: column}
 	for _, v := range values {
@@ -88,7 +88,7 @@ func membershipOf(t policy.ColumnType, column string, values []types.Value) engi
 	return c
 }
 
-// exclusionOf returns the condition that all values but the given ones fulfil.
+// exclusionOf returns the condition that all values except the given ones satisfy.
 func exclusionOf(t policy.ColumnType, column string, values []types.Value) engine.Condition {
 	parts := make([]engine.Condition, len(values))
 	for i, v := range values {
@@ -97,7 +97,7 @@ func exclusionOf(t policy.ColumnType, column string, values []types.Value) engin
 	return engine.AllOf(parts...)
 }
 
-// patternCondition is the range of the texts that begin as the pattern does.
+// patternCondition returns the range of the texts that begin with the pattern's prefix.
 func patternCondition(column string, pieces []policy.Piece) engine.Condition {
 	text := policy.ColumnType{Class: policy.ClassText}
 	switch {
@@ -121,13 +121,13 @@ func isText(pieces []policy.Piece) bool {
 	return len(pieces) == 0 || len(pieces) == 1 && !pieces[0].Any
 }
 
-// successor is the least text above every text that begins with prefix, in the
-// order of code points, which is that of the bytes of UTF-8.
+// successor returns the least text above every text that begins with prefix, in the order of code
+// points, which is that of the bytes of UTF-8.
 func successor(prefix string) (string, bool) {
 	runes := []rune(prefix)
 	for n := len(runes); n > 0; n-- {
 		next := runes[n-1] + 1
-		if 0xd800 <= next && next <= 0xdfff { // no characters
+		if 0xd800 <= next && next <= 0xdfff { // surrogates are not characters
 			next = 0xe000
 		}
 		if next <= utf8.MaxRune {

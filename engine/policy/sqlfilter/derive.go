@@ -24,7 +24,7 @@ func Derive(p policy.Parsed, kind policy.Kind, columns []engine.Column) (policy.
 	if mask := p.Mask(); kind == policy.KindMask && mask != policy.MaskNull {
 		d.Mask = &mask
 	}
-	// The guess leaves guards out. It is right only if its own text has the same meaning.
+	// The guess omits guards. It is right only if its own text has the same meaning.
 	text, err := policy.Render(d, column, kind, columns)
 	if err != nil {
 		return policy.Definition{}, false
@@ -36,8 +36,8 @@ func Derive(p policy.Parsed, kind policy.Kind, columns []engine.Column) (policy.
 	return d, true
 }
 
-// sameMeaning compares what two policies decide: where a permit is true, where
-// a forbid is false.
+// sameMeaning reports whether two policies decide alike: where a permit is true, where a forbid is
+// false.
 func sameMeaning(a, b *ast.Policy) bool {
 	if a.Effect != b.Effect || a.Principal != b.Principal {
 		return false
@@ -53,7 +53,7 @@ func sameMeaning(a, b *ast.Policy) bool {
 	return ta.no.sql == tb.no.sql && strictA.no.sql == strictB.no.sql
 }
 
-// guess reads a policy as a definition and leaves out guards.
+// guess converts a policy to a definition, without its guards.
 func guess(p *ast.Policy) (policy.Definition, bool) {
 	d := policy.Definition{Effect: policy.Forbid}
 	if p.Effect == ast.EffectPermit {
@@ -164,7 +164,7 @@ func (p part) operands(out map[string]bool) {
 	}
 }
 
-// withoutGuards drops presence tests of operands that other parts test anyway.
+// withoutGuards removes presence tests of operands that other parts test anyway.
 func withoutGuards(parts []part) []part {
 	tested := map[string]bool{}
 	for _, p := range parts {
@@ -208,7 +208,7 @@ func readPart(n ast.IsNode, not bool) (part, bool) {
 		pieces, ok2 := policy.PatternPieces(n.Value)
 		pattern := policy.LikeText(pieces)
 		if not && l.Column != "" {
-			// The condition keeps its column while guards are looked for.
+			// The condition keeps its column while guards are searched.
 			inner := newTest(l, policy.OpLike, pattern)
 			return part{test: &policy.Condition{Not: inner.test, Column: &l.Column}}, ok && ok2
 		}
@@ -275,7 +275,7 @@ func readTest(l policy.Operand, op policy.Op, r policy.Operand, ok bool) (part, 
 	return newTest(l, op, value), ok
 }
 
-// newTest is a test of a column, or of an attribute: a subject.
+// newTest returns a test of a column or, for a subject, of an attribute.
 func newTest(l policy.Operand, op policy.Op, value any) part {
 	if l.Attribute != "" {
 		return part{subject: &policy.Subject{Attribute: &l.Attribute, Op: &op, Value: value}}

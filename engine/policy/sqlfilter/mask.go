@@ -39,11 +39,11 @@ func utc(value string) string {
 	return "system.main.make_timestamp(system.main.epoch_us(" + value + "))"
 }
 
-// Masked returns a column as it is shown under a mask, and the SQL over the
-// alias that makes its values. A mask that does not fit the type shows NULL.
+// Masked returns a column as it is shown under a mask, and the SQL over the alias that computes its
+// values. A mask that does not fit the type shows NULL.
 //
-// The SQL cannot fail for any value: a failure would tell of values that are
-// masked. That of [MaskHash] has the parameters that [HashKeys] gives.
+// The SQL cannot fail for any value: a failure would reveal information about masked values. The
+// SQL of [MaskHash] has the parameters that [HashKeys] returns.
 func Masked(c engine.Column, mask, alias string) (engine.Column, string) {
 	value := engine.QuoteIdent(alias) + "." + engine.QuoteIdent(c.Name)
 	if !policy.MaskFits(mask, c.Type) {
@@ -66,8 +66,8 @@ func Masked(c engine.Column, mask, alias string) (engine.Column, string) {
 	return c, "CAST(NULL AS " + c.Type.String() + ")"
 }
 
-// yearSQL truncates to the year. Values outside the years 1 to 9999 become NULL:
-// not each of them has a beginning of its year.
+// yearSQL truncates to the year. Values outside the years 1 to 9999 become NULL, because the
+// beginning of their year may not be representable.
 func yearSQL(typ sqltype.Type, value string) string {
 	if typ == sqltype.TimestampTZ {
 		value = utc(value)
@@ -80,7 +80,7 @@ func yearSQL(typ sqltype.Type, value string) string {
 	return "CAST(system.main.make_timestamp(" + year + ", 1, 1, 0, 0, 0.0) AS " + typ.String() + ")"
 }
 
-// hmacSQL is HMAC-SHA-256 (RFC 2104) in hexadecimal digits.
+// hmacSQL returns HMAC-SHA-256 (RFC 2104) in hexadecimal digits.
 func hmacSQL(bytes string) string {
 	key := func(name string) string { return "system.main.unhex($" + name + ")" }
 	inner := "system.main.unhex(system.main.sha256(" + key(hashInner) + " || " + bytes + "))"

@@ -19,8 +19,8 @@ type predicate struct {
 	column string
 	// rejects holds the columns that are not NULL where the predicate is true.
 	rejects map[string]bool
-	// skip is the part of a test that pruning understands. exact reports that
-	// the test is true for every row that fulfils skip.
+	// skip is the part of a test that pruning understands. exact reports that the test is true for
+	// every row that satisfies skip.
 	skip  engine.Condition
 	exact bool
 }
@@ -42,7 +42,7 @@ var (
 	never  = &predicate{kind: predicateFalse, sql: "FALSE"}
 )
 
-// testOf is a test that is true only where the columns are not NULL.
+// testOf returns a test that is true only if the columns are not NULL.
 func testOf(sql string, columns ...string) *predicate {
 	p := &predicate{kind: predicateTest, sql: sql, rejects: map[string]bool{}}
 	for _, c := range columns {
@@ -51,8 +51,8 @@ func testOf(sql string, columns ...string) *predicate {
 	return p
 }
 
-// prunedBy sets the part of the test p that pruning understands. exact reports
-// that p is true for every row that fulfils c.
+// prunedBy sets the part of the test p that pruning understands. exact reports that p is true for
+// every row that satisfies c.
 func (p *predicate) prunedBy(c engine.Condition, exact bool) *predicate {
 	p.skip, p.exact = c, exact
 	return p
@@ -66,7 +66,7 @@ func notNull(column, sql string) *predicate {
 	return &predicate{kind: predicateNotNull, sql: sql + " IS NOT NULL", column: column, rejects: map[string]bool{column: true}}
 }
 
-// and joins predicates and drops those that the others imply.
+// and combines predicates and drops those that the others imply.
 func and(parts ...*predicate) *predicate {
 	kids := flatten(predicateAnd, parts)
 	rejects := map[string]bool{}
@@ -92,7 +92,7 @@ func and(parts ...*predicate) *predicate {
 	return joined(predicateAnd, kids, always, rejects)
 }
 
-// or joins predicates. A column that each of them rejects is rejected by the whole.
+// or combines predicates. A column that each of them rejects is rejected by the whole.
 func or(parts ...*predicate) *predicate {
 	kids := flatten(predicateOr, parts)
 	kids = slices.DeleteFunc(kids, func(k *predicate) bool { return k.kind == predicateFalse })

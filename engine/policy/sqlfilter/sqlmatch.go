@@ -8,9 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// sqlMatch prints the test of a column against pieces that do not match all.
-// It is NULL for NULL. The forms with a function of their own need no escape,
-// and a prefix can skip files.
+// sqlMatch prints the test of a column against pieces that do not match every text. The test is
+// NULL for NULL. Patterns with an equivalent function need no escape, and prefixes allow pruning.
 func sqlMatch(column string, pieces []policy.Piece) (string, bool) {
 	for _, p := range pieces {
 		if !policy.Storable(p.Text) {

@@ -11,12 +11,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// sqlTerms turns tests of columns against constants into SQL. Tests of the user were
-// folded before, so any that remain are failures.
+// sqlTerms converts tests of columns against constants to SQL. Tests of the user were evaluated
+// before, so any that remain are failures.
 type sqlTerms struct {
 	columns []engine.Column
 	alias   string
-	// readAs is that of a [Request].
+	// readAs is [Request.ReadAs].
 	readAs map[string]string
 	// uncertain is [Policy.Uncertain].
 	uncertain func(column string) bool
@@ -77,7 +77,7 @@ func (t *sqlTerms) compare(op policy.Op, l, r policy.Operand) truth {
 		return unknownOf(c.Name)
 	}
 	if b, ok := v.(types.Boolean); ok {
-		// Equality with either constant, never inequality: it can skip files.
+		// Equality with either constant, never inequality, because equality allows pruning.
 		is := func(b types.Boolean) *predicate {
 			return testOf(sql+" = "+sqlLiteral(typ, b), c.Name).prunedBy(comparisonOf(typ, policy.OpEq, c.Name, b), true)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// symbolicTerms leaves users and columns symbolic. It tells whether two policies
-// mean the same for every user and every row.
+// symbolicTerms leaves users and columns symbolic. It is used to decide whether two policies mean
+// the same for every user and every row.
 type symbolicTerms struct{}
 
 var _ terms = symbolicTerms{}
@@ -48,7 +48,7 @@ func textOf(o policy.Operand) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
-// symbol is a test that fails without its keys.
+// symbol returns a test that fails without its keys.
 func symbol(yes, no string, operands ...policy.Operand) truth {
 	var keys []string
 	errs := map[string]bool{}

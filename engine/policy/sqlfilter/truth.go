@@ -11,15 +11,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// truth is the value of an expression as two predicates: where it is true and where it
-// is false. Where neither holds, the expression is unknown or, in Cedar's terms, an
-// error. With both, negation is a swap, so SQL never needs a NOT around an expression
-// that can be NULL.
+// truth is the value of an expression as two predicates: one for where it is true and one for where
+// it is false. Where neither holds, the expression is unknown or, in Cedar's terms, an error. With
+// both, negation is a swap, so SQL never needs a NOT around an expression that can be NULL.
 type truth struct {
 	yes, no *predicate
-	// errs holds the columns whose NULL makes Cedar's evaluation an error. A test
-	// that is unknown for other reasons is no error in Cedar, and follows
-	// three-valued logic.
+	// errs holds the columns whose NULL makes Cedar's evaluation an error. A test that is unknown
+	// for other reasons is not an error in Cedar, and follows three-valued logic.
 	errs map[string]bool
 	// fails reports that evaluation can fail for reasons other than a NULL.
 	fails bool
@@ -34,7 +32,7 @@ var unknown = truth{yes: never, no: never}
 // failure is an error for every row.
 var failure = truth{yes: never, no: never, fails: true}
 
-// lacking is the error of a test that reads a column which the table lacks.
+// lacking is the error of a test that reads a column that does not exist in the table.
 var lacking = truth{yes: never, no: never, fails: true, lacks: true}
 
 // unknownOf returns a truth that is unknown for every row, and an error where the
@@ -58,8 +56,8 @@ func (t truth) not() truth {
 // clean reports that Cedar never fails on t.
 func (t truth) clean() bool { return !t.fails && len(t.errs) == 0 }
 
-// and is Cedar's &&, which evaluates the right side where the left one is true. If the
-// left one cannot fail, three-valued logic gives the same result in a shorter text.
+// and implements Cedar's &&, which evaluates the right side if the left one is true. If the left
+// one cannot fail, three-valued logic gives the same result in a shorter text.
 func (t truth) and(r truth) truth {
 	// An unknown left side may be true, so the right side is evaluated unless the left
 	// one is false for every row.
@@ -91,7 +89,7 @@ func after(l, r truth) map[string]bool {
 	return out
 }
 
-// terms turns the leaves of an expression into truths.
+// terms converts the leaves of an expression to truths.
 type terms interface {
 	// has tests presence of a column (principal false) or an attribute.
 	has(principal bool, name string) truth
@@ -101,7 +99,7 @@ type terms interface {
 	match(l policy.Operand, pieces []policy.Piece) truth
 	// member tests whether a list holds an element.
 	member(list, element policy.Operand) truth
-	// user tests what depends on the user only.
+	// user tests an expression that depends on the user only.
 	user(n ast.IsNode) truth
 	// limit bounds the text of a truth in bytes.
 	limit() int
@@ -109,11 +107,11 @@ type terms interface {
 
 var errComplex = errors.New("the policy is too complex")
 
-// walker turns expressions into truths.
+// walker converts expressions to truths.
 type walker struct {
 	terms
-	// kleene treats errors as unknown tests, where otherwise an error undoes the
-	// whole policy. The error of a column that the table lacks undoes it in any case.
+	// kleene treats errors as unknown tests, where otherwise an error invalidates the whole policy.
+	// The error of a column that does not exist in the table invalidates it in any case.
 	kleene bool
 }
 
@@ -150,7 +148,7 @@ func (t walker) walkNode(n ast.IsNode) (truth, error) {
 		}
 		return t.has(v.Name == "principal", string(n.Value)), nil
 	case ast.NodeTypeAccess:
-		// A column of type boolean standing alone.
+		// A column of type boolean without a comparison.
 		if l, ok := policy.ReadOperand(n); ok && l.Column != "" {
 			return t.compare(policy.OpEq, l, policy.Operand{Value: types.True}), nil
 		}
@@ -211,9 +209,9 @@ func comparing(t terms, op policy.Op) func(l, r policy.Operand) truth {
 	}
 }
 
-// bodyTruth joins the conditions of a policy. A permit follows Cedar's errors. A forbid
-// hides the rows for which three-valued logic does not make it false, and those for
-// which Cedar reads a column that the table lacks.
+// bodyTruth combines the conditions of a policy. A permit follows Cedar's errors. A forbid hides
+// the rows for which three-valued logic does not make it false, and those for which Cedar reads a
+// column that does not exist in the table.
 func bodyTruth(p *ast.Policy, t terms) (truth, error) {
 	return conditionTruth(p, walker{terms: t, kleene: p.Effect == ast.EffectForbid})
 }
