@@ -8,11 +8,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// rounding says what becomes of digits that a decimal type cannot hold.
+// rounding is how to round digits that a decimal type cannot hold.
 type rounding int
 
 const (
-	// exact has no such digits.
+	// exact refuses such digits.
 	exact rounding = iota
 	down
 	up
@@ -21,8 +21,8 @@ const (
 // floatDigits is the number of significant digits that survive float64.
 const floatDigits = 15
 
-// decimalValue reads a number, with an exponent if it has one, as the integer
-// that a decimal type stores for it.
+// decimalValue parses a number, with or without an exponent, as the unscaled integer that a decimal
+// type stores.
 func decimalValue(text string, t delta.Decimal, r rounding) (value, bool) {
 	n, ok := unscaled(text, t.Scale, r)
 	if !ok {
@@ -31,8 +31,8 @@ func decimalValue(text string, t delta.Decimal, r rounding) (value, bool) {
 	return stored(n, t)
 }
 
-// decimalBound is decimalValue for a bound of statistics. A writer may have
-// computed it as a float64: a few units in the last of its 53 binary digits.
+// decimalBound is decimalValue for a bound of statistics. It allows for writers that computed the
+// bound as a float64: a few units in the last of its 53 binary digits.
 func decimalBound(text string, t delta.Decimal, r rounding) (value, bool) {
 	n, ok := unscaled(text, t.Scale, r)
 	if !ok {
@@ -49,18 +49,18 @@ func decimalBound(text string, t delta.Decimal, r rounding) (value, bool) {
 	return stored(n, t)
 }
 
-// stored is the form of n in which values of the type compare.
+// stored returns the comparable form of n in the type.
 func stored(n *big.Int, t delta.Decimal) (value, bool) {
 	if t.Precision <= narrowDigits {
 		return value{n: n.Int64()}, n.IsInt64()
 	}
-	// Arithmetic shifts: the halves are those of two's complement.
+	// The shift is arithmetic: the halves are those of two's complement.
 	high := new(big.Int).Rsh(n, 64)
 	low := new(big.Int).Sub(n, new(big.Int).Lsh(high, 64))
 	return wide(high.Int64(), low.Uint64()), high.IsInt64()
 }
 
-// unscaled multiplies a number by ten to the power of scale, by its digits.
+// unscaled multiplies a number by ten to the power of scale, as text.
 func unscaled(text string, scale int, r rounding) (*big.Int, bool) {
 	const longest, farthest = 100, 100 // no decimal needs more; an exponent could ask for gigabytes
 	if len(text) > longest {
@@ -80,8 +80,8 @@ func unscaled(text string, scale int, r rounding) (*big.Int, bool) {
 	if whole == "" || point && fraction == "" || strings.Trim(digits, "0123456789") != "" {
 		return nil, false
 	}
-	kept, rest := shifted(digits, len(whole)+exponent+scale)
-	n, ok := new(big.Int).SetString(kept, 10)
+	integer, rest := shifted(digits, len(whole)+exponent+scale)
+	n, ok := new(big.Int).SetString(integer, 10)
 	if !ok {
 		return nil, false
 	}
@@ -99,8 +99,8 @@ func unscaled(text string, scale int, r rounding) (*big.Int, bool) {
 	return n, true
 }
 
-// shifted cuts digits before the point at which the fraction starts.
-func shifted(digits string, point int) (kept, rest string) {
+// shifted splits digits at the point at which the fraction starts.
+func shifted(digits string, point int) (integer, rest string) {
 	switch {
 	case point <= 0:
 		return "0", digits

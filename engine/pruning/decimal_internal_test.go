@@ -67,7 +67,7 @@ func TestColumnsAreForgotten(t *testing.T) {
 	for _, n := range []string{"a", "bcdefghijklmnopqrstuvwxyz"} {
 		out := x.spansOf(strings.Split(n, ""))
 		require.Len(t, out, len(n))
-		require.LessOrEqual(t, len(x.columns), keptColumns)
+		require.LessOrEqual(t, len(x.columns), maxCachedColumns)
 	}
 	x.spansOf([]string{"b"})
 	require.Contains(t, x.columns, "b", "what was asked for stays")

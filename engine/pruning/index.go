@@ -12,12 +12,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
-// keptColumns bounds the columns whose spans are kept, each with some sixty
-// bytes a file.
-const keptColumns = 16
+// maxCachedColumns bounds the number of columns whose spans are cached, each with about sixty bytes per
+// file.
+const maxCachedColumns = 16
 
-// index is a snapshot laid out for pruning. It knows nothing of the snapshot
-// but its files, so that the next version can take over what is parsed.
+// index is a snapshot prepared for pruning. Of the snapshot it refers only to the files, so that
+// the next version can take over the parsed values.
 type index struct {
 	schema     delta.Struct
 	partitions []string
@@ -26,17 +26,16 @@ type index struct {
 	// mapped holds the columns with their names and types in files; nil if these are the
 	// table's. The types differ if [otherInFiles] is true.
 	mapped []engine.Column
-	// ids are the field ids by which files have the columns, nil when they have them
-	// by name.
+	// ids are the field ids of the columns in files, or nil if files identify columns by name.
 	ids []int
-	// parts are what nested columns hold, nil where files need not be looked into: to
-	// find members by name where each file has some.
+	// parts are the nested fields of columns. It is nil if the schemas of files need not be read:
+	// members are found by name, and each file has some.
 	parts [][]engine.FieldID
 	// voids are the names of the void columns.
 	voids []string
-	// vectors says that a file has a deletion vector.
+	// vectors reports that a file has a deletion vector.
 	vectors bool
-	// odd says that a file has a name that a list may be unable to say.
+	// odd reports that a file has a name that some lists cannot express.
 	odd bool
 	// unscannable is the reason why the table cannot be read through its log, or nil.
 	unscannable error
@@ -46,10 +45,10 @@ type index struct {
 	// misread reports for each file whether the engine's reader of logs misreads one of
 	// its partition values.
 	misread []bool
-	// shape tells whether another index speaks of the same columns.
+	// shape identifies the columns: indexes of equal shape describe the same ones.
 	shape string
-	// listed is false when the table must be read through its log; then there
-	// is nothing else.
+	// listed reports whether the table can be read by a list. Otherwise it must be read through its
+	// log, and the fields below are empty.
 	listed bool
 	whole  bool
 	// widened names the columns whose files may hold narrower types.
@@ -60,27 +59,26 @@ type index struct {
 	groups []group
 
 	mu sync.Mutex
-	// columns holds the spans of each file by column. The slices are not
-	// changed once they are here.
+	// columns holds the spans of each file by column. The slices are not changed after they are
+	// added.
 	columns map[string]*column
-	// proved says of each file whether its statistics prove that it holds every
-	// column.
+	// proved reports for each file whether its statistics prove that it holds every column.
 	proved []proof
 	full   *engine.FileList
-	// deleted are the rows that are gone, by file; all of them once vectorsRead.
+	// deleted are the deleted rows by file. It is complete once vectorsRead is set.
 	deleted     map[string][]byte
 	vectorsRead bool
 	reader      *statsReader
 }
 
-// column is a column's spans. used says that a condition asked for it since
-// this index was made: others are not handed on.
+// column holds a column's spans. used reports that a condition needed it since this index was made;
+// others are not passed on to the next version.
 type column struct {
 	spans []span
 	used  bool
 }
 
-// indexOf returns the index of a snapshot, made on first use.
+// indexOf returns the index of a snapshot, which is built on first use.
 func indexOf(snap *delta.Snapshot) *index {
 	return snap.Derived(func(before any) any {
 		old, _ := before.(*index)
@@ -133,8 +131,7 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 	return x
 }
 
-// origins returns where each file stands in the index before, or -1. Both are in
-// the order of the names.
+// origins returns the position of each file in the previous index, or -1. Both are ordered by name.
 func (x *index) origins(old *index) []int32 {
 	from := make([]int32, len(x.files))
 	j := 0
@@ -153,8 +150,7 @@ func (x *index) origins(old *index) []int32 {
 	return from
 }
 
-// place checks every new file and puts it into its group. The error is a
-// [delta.PartitionError].
+// place checks every new file and assigns it to its group. The error is a [delta.PartitionError].
 func (x *index) place(p *partitioner, old *index, from []int32) error {
 	moved := make(map[int32]int32)
 	for i, f := range x.files {
@@ -183,7 +179,7 @@ func (x *index) place(p *partitioner, old *index, from []int32) error {
 	return nil
 }
 
-// inherit takes over what old has parsed of the files that are still here.
+// inherit takes over the parsed values of files that old contains as well.
 func (x *index) inherit(old *index, from []int32) {
 	old.mu.Lock()
 	defer old.mu.Unlock()
@@ -218,7 +214,7 @@ func (x *index) inherit(old *index, from []int32) {
 	x.parse(names, slices.Values(fresh))
 }
 
-// spansOf returns the spans of columns, parsed now where they were not yet.
+// spansOf returns the spans of columns, and parses those that are missing.
 func (x *index) spansOf(names []string) map[string][]span {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -239,15 +235,15 @@ func (x *index) spansOf(names []string) map[string][]span {
 	return out
 }
 
-// evict forgets columns beyond the bound, those of this request last.
+// evict removes columns beyond the bound, those of this request last.
 func (x *index) evict(asked []string) {
 	for _, name := range slices.Collect(maps.Keys(x.columns)) {
-		if len(x.columns) > keptColumns && !slices.Contains(asked, name) {
+		if len(x.columns) > maxCachedColumns && !slices.Contains(asked, name) {
 			delete(x.columns, name)
 		}
 	}
 	for name := range x.columns {
-		if len(x.columns) > keptColumns {
+		if len(x.columns) > maxCachedColumns {
 			delete(x.columns, name)
 		}
 	}

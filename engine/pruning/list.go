@@ -10,26 +10,25 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// maxGroups bounds the different partition values in a list: each is a part of
+// maxGroups bounds the number of different partition values in a list, because each is a part of
 // the SQL that reads it.
 const maxGroups = 64
 
-// List returns the data files that together hold every row of the snapshot which
-// fulfils the condition. Columns are all columns of the table, with their SQL
-// types. Groups are in an order that follows from their partition values, and the
-// files of each in that of their names: the order of some rows does not tell of
-// files that hold none of them.
+// List returns the data files that together hold every row of the snapshot that satisfies the
+// condition. columns are all columns of the table, with their SQL types. The order of groups
+// depends only on their partition values, and the order of files in a group only on their names, so
+// that the order of rows does not reveal pruned files.
 //
 // It returns false if the table has to be read through its log, because
 //   - [delta.CheckListable] refuses it,
 //   - a file has a deletion vector that [Load] has not read,
-//   - the name of a file has both a backslash and a character of patterns, or
+//   - the name of a file has both a backslash and a pattern character, or
 //   - the remaining files have more than 64 different partition values.
 //
-// The last two do not apply to a table that the engine's reader of logs refuses, of which
-// it misreads a partition value, or of which a checkpoint is damaged.
+// The last two do not apply to a table that the engine's log reader refuses, of which it misreads a
+// partition value, or of which a checkpoint is damaged.
 //
-// The list is shared: nothing in it may be changed.
+// The list is shared: callers must not change anything in it.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
 	x := indexOf(snap)
 	if !x.usable() || x.odd && x.unscannable == nil {
@@ -42,11 +41,10 @@ func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condit
 	return x.list(columns, at, maxGroups)
 }
 
-// ListRestricted is [List] for a reader who sees some rows of the table only.
-// Whether the table is read through its log must not follow from files that hold
-// hidden rows, because the log has another order of rows. So it depends on the
-// schema and the protocol: a table that may have deletion vectors is listed after
-// [Load], and a list has any number of groups.
+// ListRestricted is [List] for a reader who sees only some rows of the table. The decision to read
+// the table through its log must not depend on files with hidden rows, because the log has another
+// order of rows. It therefore depends on the schema and the protocol only: a table that may have
+// deletion vectors is listed after [Load], and a list has any number of groups.
 func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
 	if !ListsRestricted(snap) {
 		return nil, false
@@ -55,8 +53,7 @@ func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition eng
 	return x.list(columns, x.prune(condition), len(x.files))
 }
 
-// prune returns the positions of the files that may hold a row that fulfils the
-// condition.
+// prune returns the positions of the files that may hold a row that satisfies the condition.
 func (x *index) prune(condition engine.Condition) []int32 {
 	m := x.bound(compile(x.schema, condition))
 	var at []int32
@@ -68,13 +65,13 @@ func (x *index) prune(condition engine.Condition) []int32 {
 	return at
 }
 
-// bound gives m the spans of the columns that it looks at.
+// bound binds m to the spans of the columns that it refers to.
 func (x *index) bound(m matcher) *matcher {
 	m.bind(x.spansOf(m.names(nil)))
 	return &m
 }
 
-// fullList is the list of all files, which is kept.
+// fullList returns the list of all files, which is cached.
 func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList, bool) {
 	x.mu.Lock()
 	full := x.full
@@ -113,7 +110,7 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	for _, of := range slices.SortedFunc(maps.Keys(place), x.byKey) {
 		ordered = append(ordered, groups[place[of]])
 	}
-	// Files from before a column was widened hold another type.
+	// Files that were written before a column was widened have another type.
 	list := engine.NewFileList(columns, x.widened == nil && x.wholeFiles(at), ordered)
 	if x.mapped != nil {
 		list = list.WithStored(x.mapped)
@@ -133,7 +130,7 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	return list, true
 }
 
-// constants returns the values of the columns that the files of a group do not hold: the
+// constants returns the values of the columns that the files of a group do not contain: the
 // partition values, and NULL for void columns.
 func (x *index) constants(group int32) map[string]*string {
 	values := x.groups[group].values
@@ -151,7 +148,7 @@ func (x *index) constants(group int32) map[string]*string {
 // byKey compares two groups by their partition values.
 func (x *index) byKey(a, b int32) int { return strings.Compare(x.groups[a].key, x.groups[b].key) }
 
-// count reads a number of rows; -1 is none.
+// count parses a number of rows; it returns -1 if there is none.
 func count(raw string) int64 {
 	n, err := strconv.ParseInt(raw, 10, 64)
 	if err != nil || n < 0 {

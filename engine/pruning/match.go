@@ -8,8 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// matcher is a condition made ready for one table: values are parsed, and what
-// decides nothing there is gone.
+// matcher is a condition compiled for one table: its values are parsed, and parts that cannot
+// exclude a file are removed.
 type matcher struct {
 	op     engine.ConditionOp
 	kids   []matcher
@@ -19,8 +19,7 @@ type matcher struct {
 	values []value
 }
 
-// compile makes a condition ready. Anything that is not understood becomes
-// engine.ConditionUnknown.
+// compile compiles a condition. Parts that it does not support become engine.ConditionUnknown.
 func compile(schema delta.Struct, c engine.Condition) matcher {
 	switch c.Op {
 	case engine.ConditionNever:
@@ -38,8 +37,7 @@ func compile(schema delta.Struct, c engine.Condition) matcher {
 	return matcher{}
 }
 
-// join leaves out of an AND what decides nothing. An OR with such a part decides
-// nothing as a whole.
+// join removes the unknown parts of an AND. An OR with an unknown part is unknown as a whole.
 func join(schema delta.Struct, c engine.Condition) matcher {
 	m := matcher{op: c.Op}
 	for _, child := range c.Children {
@@ -79,7 +77,7 @@ func comparison(schema delta.Struct, c engine.Condition) matcher {
 	return m
 }
 
-// names adds the columns that m looks at.
+// names appends the columns that m refers to.
 func (m *matcher) names(out []string) []string {
 	if m.column != "" && !slices.Contains(out, m.column) {
 		out = append(out, m.column)
@@ -90,7 +88,7 @@ func (m *matcher) names(out []string) []string {
 	return out
 }
 
-// bind gives m the spans of its columns.
+// bind sets the spans of m's columns.
 func (m *matcher) bind(spans map[string][]span) {
 	m.spans = spans[m.column]
 	for i := range m.kids {
@@ -98,7 +96,7 @@ func (m *matcher) bind(spans map[string][]span) {
 	}
 }
 
-// match reports whether a row of the file at a position may fulfil m.
+// match reports whether a row of the file at a position may satisfy m.
 func (m *matcher) match(file int) bool {
 	switch m.op {
 	case engine.ConditionUnknown:
@@ -147,7 +145,7 @@ func (m *matcher) matchSpan(s *span) bool {
 	case engine.ConditionGreaterOrEqual:
 		return !s.below(v)
 	case engine.ConditionIn:
-		// The least value that is not too small decides: the others are greater.
+		// The least value that is not below the range decides, because the others are greater.
 		i := sort.Search(len(m.values), func(i int) bool { return !s.above(m.values[i]) })
 		return i < len(m.values) && !s.below(m.values[i])
 	}

@@ -23,7 +23,7 @@ type slot struct {
 	stored string
 	typ    delta.DataType
 	spans  []span
-	// span and nulls are of the file at hand; nulls is -1 when there is none.
+	// span and nulls are those of the current file; nulls is -1 if the count is missing.
 	span  span
 	nulls int64
 }
@@ -84,7 +84,7 @@ func (s *slot) take(in section, raw string) {
 	}
 }
 
-// proof says whether a file is known to hold every column.
+// proof is whether a file is known to hold every column.
 type proof uint8
 
 const (
@@ -93,8 +93,8 @@ const (
 	unproved
 )
 
-// wholeFiles reports whether the files at some positions are known to hold every
-// column that is not a partition column.
+// wholeFiles reports whether the files at some positions are known to hold every column except the
+// partition columns.
 func (x *index) wholeFiles(at []int32) bool {
 	if x.whole {
 		return true
@@ -112,8 +112,8 @@ func (x *index) wholeFiles(at []int32) bool {
 	return true
 }
 
-// prove looks for a bound, or a count of NULLs that leaves a value, of every
-// column. A count equal to the rows may stand for a column that is not there.
+// prove requires of every column a bound, or a count of NULLs that is less than the number of rows.
+// A count equal to the number of rows may also be that of a missing column.
 func (x *index) prove(f delta.File) proof {
 	there := make(map[string]bool)
 	nulls := make(map[string]int64)

@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// span is what is known of a column in one file. The zero span knows nothing.
+// span is the range of a column's values in one file. The zero span is unbounded.
 type span struct {
 	min, max value
 	known    facts
@@ -22,7 +22,7 @@ type facts uint8
 const (
 	hasMin facts = 1 << iota
 	hasMax
-	// openMax: values that begin with max may be above it.
+	// openMax reports that values that begin with max may exceed it.
 	openMax
 	noNulls
 	onlyNulls
@@ -30,7 +30,7 @@ const (
 
 func (s *span) knows(f facts) bool { return s.known&f == f }
 
-// point is the span of a partition value.
+// point returns the span of a partition value.
 func point(v value) span {
 	return span{min: v, max: v, known: hasMin | hasMax | noNulls}
 }
@@ -51,7 +51,7 @@ func (s *span) above(v value) bool { return s.knows(hasMin) && compare(s.min, v)
 // atLeast reports that every value is v or more.
 func (s *span) atLeast(v value) bool { return s.knows(hasMin) && compare(s.min, v) >= 0 }
 
-// setMin takes a lower bound as the statistics write it.
+// setMin sets a lower bound from the statistics.
 func (s *span) setMin(t delta.DataType, raw string) {
 	if v, ok := bound(t, raw, down); ok {
 		s.min = v
@@ -59,7 +59,7 @@ func (s *span) setMin(t delta.DataType, raw string) {
 	}
 }
 
-// setMax takes an upper bound as the statistics write it.
+// setMax sets an upper bound from the statistics.
 func (s *span) setMax(t delta.DataType, raw string) {
 	v, ok := bound(t, raw, up)
 	if !ok {
@@ -72,7 +72,7 @@ func (s *span) setMax(t delta.DataType, raw string) {
 	}
 }
 
-// setNulls takes the count of NULLs in a file of so many rows.
+// setNulls sets the count of NULLs in a file with this number of rows.
 func (s *span) setNulls(nulls, rows int64) {
 	if nulls == 0 {
 		s.known |= noNulls
@@ -82,22 +82,20 @@ func (s *span) setNulls(nulls, rows int64) {
 	}
 }
 
-// prefixLength is where writers cut strings in statistics.
+// prefixLength is the length to which writers truncate strings in statistics.
 const prefixLength = 32
 
-// slack is what a timestamp may have lost to a form with milliseconds, in
-// microseconds.
+// slack is how much a timestamp may have changed by truncation to milliseconds, in microseconds.
 const slack = 999
 
-// Days before the Gregorian calendar and instants before 1900 may have been
-// written in another calendar, or by another rule of time zones, than that in
-// which their files are read.
+// Days before the Gregorian calendar and instants before 1900 may have been written in a calendar,
+// or with time zone rules, that differ from those of the reader.
 var (
 	firstDay     = value{n: time.Date(1582, 10, 15, 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60)}
 	firstInstant = value{n: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()}
 )
 
-// bound reads one JSON value of minValues or maxValues, rounded outwards.
+// bound parses one JSON value of minValues or maxValues, rounded outwards.
 func bound(t delta.DataType, raw string, r rounding) (value, bool) {
 	switch t := t.(type) {
 	case delta.Decimal:
@@ -139,8 +137,8 @@ func textBound(t delta.Primitive, text string, r rounding) (value, bool) {
 	return value{}, false
 }
 
-// timestampLayout is the form that a bound must have: an instant without an
-// offset, or a local time with one, could mean several things.
+// timestampLayout returns the required format of a bound. An instant without an offset, or a local
+// time with one, would be ambiguous.
 func timestampLayout(t delta.Primitive, text string) string {
 	layout := "2006-01-02T15:04:05"
 	if len(text) > len(time.DateOnly) && text[len(time.DateOnly)] == ' ' {
@@ -152,7 +150,7 @@ func timestampLayout(t delta.Primitive, text string) string {
 	return layout
 }
 
-// unquoted reads a JSON string.
+// unquoted parses a JSON string.
 func unquoted(raw string) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false

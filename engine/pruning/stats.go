@@ -20,7 +20,7 @@ const (
 
 var sections = map[string]section{"minValues": minValues, "maxValues": maxValues, "nullCount": nullCount}
 
-// statsReader reads the statistics of one file after the other.
+// statsReader parses the statistics of files, one after the other.
 type statsReader struct {
 	text strings.Reader
 	dec  *jsontext.Decoder
@@ -32,9 +32,9 @@ func newStatsReader() *statsReader {
 	return r
 }
 
-// read yields each entry of a section of the text: the column at the top of the
-// schema, and the JSON as it stands there. It returns the number of rows. What
-// was yielded counts only if ok: then the text is whole and well formed.
+// read calls entry with each entry of a section of the text: the top-level column, and its unparsed
+// JSON. It returns the number of rows. The entries are valid only if ok is true: then the text is
+// complete and well formed.
 func (r *statsReader) read(stats string, entry func(in section, column, raw string)) (rows int64, ok bool) {
 	r.text.Reset(stats)
 	r.dec.Reset(&r.text)
@@ -47,7 +47,7 @@ func (r *statsReader) read(stats string, entry func(in section, column, raw stri
 		if err != nil {
 			return 0, false
 		}
-		// The name is gone with the next token.
+		// The name is only valid until the next token.
 		in, wanted := sections[name.String()]
 		records := name.String() == "numRecords"
 		switch {
@@ -99,7 +99,7 @@ func (r *statsReader) section(stats string, in section, entry func(section, stri
 	return err == nil
 }
 
-// raw takes the next value as a part of the text, which is not copied.
+// raw returns the next value as a part of the text, without copying it.
 func (r *statsReader) raw(stats string) (string, bool) {
 	v, err := r.dec.ReadValue()
 	if err != nil {

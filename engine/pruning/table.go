@@ -9,9 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Check refuses a table that can be read neither as a list of its files nor through its
-// log. Its error is a [delta.FeatureError], a [delta.PartitionError] if a file has a
-// partition value that cannot be read, or that of [delta.Snapshot.Damage].
+// Check returns an error for a table that can be read neither as a list of its files nor through
+// its log: a [delta.FeatureError], a [delta.PartitionError] if a file has an invalid partition
+// value, or that of [delta.Snapshot.Damage].
 func Check(snap *delta.Snapshot) error {
 	if len(snap.PartitionColumns()) == 0 && checkLog(snap) == nil {
 		return nil
@@ -28,9 +28,8 @@ func Check(snap *delta.Snapshot) error {
 	return nil
 }
 
-// CheckRestricted is [Check] for a reader who sees some rows of the table only.
-// It additionally refuses a table that [ListRestricted] does not list and that
-// cannot be read through its log.
+// CheckRestricted is [Check] for a reader who sees only some rows of the table. It also refuses a
+// table that [ListRestricted] does not list and that cannot be read through its log.
 func CheckRestricted(snap *delta.Snapshot) error {
 	x := indexOf(snap)
 	if x.broken != nil {
@@ -54,14 +53,14 @@ func ListsRestricted(snap *delta.Snapshot) bool {
 	return x.usable() && (x.loaded() || !deletionVectors(snap))
 }
 
-// deletionVectors reports whether the protocol lets files have them.
+// deletionVectors reports whether the protocol allows deletion vectors.
 func deletionVectors(snap *delta.Snapshot) bool {
 	return slices.Contains(snap.Protocol().ReaderFeatures, "deletionVectors")
 }
 
-// partsOf returns the parts of the table's columns if files have to be looked into: for
-// field ids of members, for structs that may have none of their current members in a
-// file, and for values that files hold in another form.
+// partsOf returns the parts of the table's columns if the schemas of files have to be read: for
+// field ids of members, for structs that may have none of their current members in a file, and for
+// values that files hold in another form.
 func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	fields := snap.Schema().Fields
 	members := slices.ContainsFunc(fields, func(f delta.Field) bool { return hasMembers(f.Type) })
@@ -76,16 +75,15 @@ func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	return parts
 }
 
-// otherInFiles reports whether files hold values of a column in another form than
-// statements see: a variant, or a struct, which lacks its void members in files.
+// otherInFiles reports whether files hold values of a column in another form than statements see: a
+// variant, or a struct, which lacks its void members in files.
 func otherInFiles(schema delta.Struct) bool {
 	return slices.ContainsFunc(schema.Fields, func(f delta.Field) bool {
 		return delta.ContainsType(f.Type, delta.Variant) || f.Type != delta.Void && delta.ContainsType(f.Type, delta.Void)
 	})
 }
 
-// FieldIDs are the names and field ids of columns, and of what is nested in them, as
-// they stand in data files.
+// FieldIDs returns the names and field ids of columns and of their nested fields in data files.
 func FieldIDs(columns []delta.FileColumn) []engine.FieldID {
 	var out []engine.FieldID
 	for _, c := range columns {
@@ -105,8 +103,8 @@ func counted(t delta.DataType) bool {
 	return t != delta.Variant && t != delta.Void
 }
 
-// hasMembers reports a struct at or below t. That such a column is in a file
-// says nothing about its members.
+// hasMembers reports whether t is or contains a struct. That such a column exists in a file does
+// not imply that its members do.
 func hasMembers(t delta.DataType) bool {
 	switch t := t.(type) {
 	case delta.Array:
@@ -119,24 +117,24 @@ func hasMembers(t delta.DataType) bool {
 	return false
 }
 
-// listable reports whether every list can say the name. A local one takes no
-// backslash in what it has to mark as no pattern. Absolute names and those with a
-// scheme never get into a snapshot.
+// listable reports whether every list can express the name. In local lists a name in which pattern
+// characters must be escaped cannot contain a backslash. Snapshots never contain absolute names or
+// names with a scheme.
 func listable(name string) bool {
 	return !strings.Contains(name, `\`) || !strings.ContainsAny(name, "*?[")
 }
 
-// group are files with equal partition values.
+// group is the set of files with equal partition values.
 type group struct {
-	// key tells groups apart.
+	// key identifies the group.
 	key string
-	// values are what engine.FileGroup.Partition holds; nil without partitions.
+	// values is engine.FileGroup.Partition; nil for a table without partitions.
 	values map[string]*string
-	// spans are the same by the position of the partition column.
+	// spans are the spans of the values, by the position of the partition column.
 	spans []span
 }
 
-// partitioner sorts files into groups, in the order in which they come.
+// partitioner assigns files to groups, numbered in order of appearance.
 type partitioner struct {
 	reader *delta.PartitionReader
 	groups []group
@@ -164,7 +162,7 @@ func (p *partitioner) group(f delta.File) (n int32, scannable bool, err error) {
 	if p.values, scannable, err = p.reader.Read(f, p.values[:0]); err != nil {
 		return 0, false, err
 	}
-	// Writers print one value in several ways, so the key is made of the parsed values.
+	// Writers print one value in several ways, so the key consists of the parsed values.
 	p.key = p.key[:0]
 	for _, text := range p.values {
 		if text == nil {
@@ -180,7 +178,7 @@ func (p *partitioner) group(f delta.File) (n int32, scannable bool, err error) {
 	return p.adopt(p.decode()), scannable, nil
 }
 
-// decode makes a group of the values that were read last.
+// decode returns a group with the values that were parsed last.
 func (p *partitioner) decode() group {
 	g := group{key: string(p.key)}
 	for i, c := range p.reader.Columns() {
@@ -194,8 +192,8 @@ func (p *partitioner) decode() group {
 	return g
 }
 
-// spanOf returns the span of a partition value. Floats, binaries and times beyond the
-// years 1 to 9999 have no bounds.
+// spanOf returns the span of a partition value. Floats, binaries and times outside the years 1 to
+// 9999 have no bounds.
 func spanOf(t delta.DataType, text *string) span {
 	if text == nil {
 		return span{known: onlyNulls}

@@ -11,10 +11,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// value is a constant of any type that has an order here. Integers, booleans,
-// days, microseconds and decimals of up to 18 digits lie in n; strings in s;
-// wider decimals are 128 bits, the upper half in n and the lower, as eight
-// bytes, in s. Only values of one column are ever compared.
+// value is a constant of any type with an order. Integers, booleans, days, microseconds and
+// decimals of up to 18 digits are in n; strings in s; wider decimals are 128 bits, the upper half
+// in n and the lower, as eight bytes, in s. Only values of one column are compared.
 type value struct {
 	n int64
 	s string
@@ -30,7 +29,7 @@ func compare(a, b value) int {
 // narrowDigits is the precision up to which a decimal fits an int64.
 const narrowDigits = 18
 
-// bounded reports whether values of the type have an order here.
+// bounded reports whether values of the type have an order in this package.
 func bounded(t delta.DataType) bool {
 	switch t := t.(type) {
 	case delta.Decimal:
@@ -45,9 +44,8 @@ func bounded(t delta.DataType) bool {
 	return false
 }
 
-// parseExact reads the text of a condition's value or of a partition value that
-// [delta.ParsePartitionValue] returned, which has the same form but for the
-// offset of an instant.
+// parseExact parses the value of a condition, or a partition value that [delta.ParsePartitionValue]
+// returned, whose format differs only in the offset of an instant.
 func parseExact(t delta.DataType, text string) (value, bool) {
 	switch t := t.(type) {
 	case delta.Decimal:
@@ -87,13 +85,13 @@ func day(text string) (value, bool) {
 	return value{n: d.Unix() / (24 * 60 * 60)}, err == nil && d.Year() > 0
 }
 
-// instant reads a point in time in microseconds.
+// instant parses a point in time, in microseconds.
 func instant(layout, text string) (value, bool) {
 	at, err := time.Parse(layout, text)
 	return value{n: at.UnixMicro()}, err == nil && at.Year() > 0 && at.Nanosecond()%1000 == 0
 }
 
-// wide is a decimal of 128 bits.
+// wide returns a decimal of 128 bits.
 func wide(high int64, low uint64) value {
 	return value{n: high, s: string(binary.BigEndian.AppendUint64(nil, low))}
 }

@@ -11,20 +11,18 @@ import (
 )
 
 const (
-	// maxVectors bounds the deletion vectors that are read for one snapshot, each
-	// with a request of its own, and maxVectorBytes what they come to: lists carry
-	// them.
+	// maxVectors bounds the number of deletion vectors that are read for one snapshot, because each
+	// needs a request. maxVectorBytes bounds their total size, because lists contain them.
 	maxVectors     = 10_000
 	maxVectorBytes = 16 << 20
-	// parallelVectors is how many are read at once.
+	// parallelVectors is the number of concurrent reads.
 	parallelVectors = 16
 )
 
-// Load reads the deletion vectors of a snapshot, without which a table that may
-// have some is not listed. They are kept with the snapshot, and of those that an
-// earlier version had none is read again. A table with very many or large vectors
-// stays without; it is read through its log. Errors are those of
-// [delta.Snapshot.DeletedRows].
+// Load reads the deletion vectors of a snapshot. Without them, a table that may have deletion
+// vectors is not listed. They are cached with the snapshot, and those of an earlier version are not
+// read again. If a table has too many or too large vectors, none are loaded and it is read through
+// its log. Errors are those of [delta.Snapshot.DeletedRows].
 func Load(ctx context.Context, snap *delta.Snapshot) error {
 	if !deletionVectors(snap) {
 		return nil
@@ -61,8 +59,8 @@ func Load(ctx context.Context, snap *delta.Snapshot) error {
 	return nil
 }
 
-// missingVectors are the files whose vectors are not known yet; false when there
-// is too much of them altogether.
+// missingVectors returns the files whose vectors are not loaded, or false if the limits are
+// exceeded.
 func (x *index) missingVectors() ([]delta.File, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -100,7 +98,7 @@ func (x *index) loaded() bool {
 // usable reports whether the table can be read by a list.
 func (x *index) usable() bool { return x.listed && (!x.vectors || x.loaded()) }
 
-// deletedIn are the rows that are gone from the files of a list.
+// deletedIn returns the deleted rows in the files of a list.
 func (x *index) deletedIn(groups []engine.FileGroup) []engine.DeletedRows {
 	if !x.vectors {
 		return nil

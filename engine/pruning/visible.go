@@ -7,8 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Restriction describes a row filter to pruning: every visible row fulfils
-// Needed, and every row that fulfils Assured is visible.
+// Restriction describes a row filter to pruning: every visible row satisfies Needed, and every row
+// that satisfies Assured is visible.
 type Restriction struct {
 	Needed, Assured engine.Condition
 }
@@ -17,14 +17,14 @@ type Restriction struct {
 type Exposure struct {
 	// Bytes is the size of the files that can hold a visible row.
 	Bytes int64
-	// Mixed reports that one of them is not proved to hold visible rows only, and
-	// MixedBytes is the size of those.
+	// Mixed reports that one of these files is not proved to hold visible rows only, and MixedBytes
+	// is the size of such files.
 	Mixed      bool
 	MixedBytes int64
 }
 
-// ExposureOf evaluates the files of a snapshot by their own bounds. In a table that
-// must be read through its log, every file counts as needed and as mixed.
+// ExposureOf evaluates the files of a snapshot by their own bounds. In a table that must be read
+// through its log, every file counts as needed and as mixed.
 func ExposureOf(snap *delta.Snapshot, r Restriction) Exposure {
 	x := indexOf(snap)
 	if !x.listed {
@@ -42,10 +42,9 @@ func ExposureOf(snap *delta.Snapshot, r Restriction) Exposure {
 	return e
 }
 
-// ListShielded is like [ListRestricted] for a statement that asks for rows which
-// fulfil a condition. The condition excludes a file only if the file's own bounds
-// prove that every row of it is visible, so that the list does not reveal the bounds
-// of hidden rows.
+// ListShielded is like [ListRestricted] for a statement that needs only rows that satisfy a
+// condition. The condition excludes a file only if the file's own bounds prove that every row of it
+// is visible, so that the list does not reveal the bounds of hidden rows.
 func ListShielded(snap *delta.Snapshot, columns []engine.Column, r Restriction, asked engine.Condition) (*engine.FileList, bool) {
 	if !ListsRestricted(snap) {
 		return nil, false
@@ -56,16 +55,15 @@ func ListShielded(snap *delta.Snapshot, columns []engine.Column, r Restriction, 
 	return x.list(columns, at, len(x.files))
 }
 
-// assured returns a function that reports whether every row of the file at a
-// position is proved to fulfil the condition.
+// assured returns a function that reports whether every row of the file at a position is proved to
+// satisfy the condition.
 func (x *index) assured(condition engine.Condition) func(file int) bool {
 	m := x.bound(compileAssured(x.schema, condition))
 	return m.every
 }
 
-// compileAssured compiles a condition for [matcher.every]. A condition that [compile]
-// would weaken is never fulfilled here: weakening is only correct for proofs that no
-// row matches.
+// compileAssured compiles a condition for [matcher.every]. A condition that [compile] would weaken
+// is never satisfied here: weakening is only correct for proofs that no row matches.
 func compileAssured(schema delta.Struct, c engine.Condition) matcher {
 	never := matcher{op: engine.ConditionNever}
 	switch c.Op {
@@ -84,8 +82,8 @@ func compileAssured(schema delta.Struct, c engine.Condition) matcher {
 	return never
 }
 
-// every reports whether the bounds of the file at a position prove that all of
-// its rows fulfil m. False is inconclusive.
+// every reports whether the bounds of the file at a position prove that all of its rows satisfy m.
+// False is inconclusive.
 func (m *matcher) every(file int) bool {
 	switch m.op {
 	case engine.ConditionUnknown, engine.ConditionNever:
@@ -103,7 +101,7 @@ func (m *matcher) everySpan(s *span) bool {
 	case m.op == engine.ConditionIsNull:
 		return s.knows(onlyNulls)
 	case !s.knows(noNulls):
-		return false // a NULL fulfils no comparison
+		return false // a NULL satisfies no comparison
 	case m.op == engine.ConditionIsNotNull:
 		return true
 	}
