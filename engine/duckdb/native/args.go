@@ -61,7 +61,7 @@ func matchArgs(p duck.PreparedStatement, n int, args engine.Args) ([]any, error)
 		}
 		return values, nil
 	}
-	// Parameter names are identifiers, and so without case.
+	// Parameter names are identifiers, so their case is ignored.
 	left := make(map[string]any, len(args.Named))
 	for name, v := range args.Named {
 		left[strings.ToLower(name)] = v
@@ -84,7 +84,7 @@ func matchArgs(p duck.PreparedStatement, n int, args engine.Args) ([]any, error)
 	return values, nil
 }
 
-// newValue makes a DuckDB value that the caller destroys.
+// newValue returns a DuckDB value that the caller destroys.
 func newValue(v any) (duck.Value, error) {
 	switch v := v.(type) {
 	case nil:
@@ -110,8 +110,8 @@ func newValue(v any) (duck.Value, error) {
 	return newList(items)
 }
 
-// newNumber keeps the number exact: it is a BIGINT, HUGEINT or DECIMAL as its digits require,
-// and a DOUBLE only with an exponent or beyond 38 digits.
+// newNumber converts a number without loss: to a BIGINT, HUGEINT or DECIMAL as its digits require,
+// and to a DOUBLE only if it has an exponent or more than 38 digits.
 func newNumber(n json.Number) (duck.Value, error) {
 	text := n.String()
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -127,7 +127,7 @@ func newNumber(n json.Number) (duck.Value, error) {
 	return duck.CreateDouble(f), nil
 }
 
-// decimalOf reads digits with an optional sign and point.
+// decimalOf parses digits with an optional sign and point.
 func decimalOf(text string) (width, scale uint8, unscaled duck.HugeInt, ok bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	digits := strings.TrimPrefix(whole, "-") + fraction
@@ -152,7 +152,7 @@ func hugeInt(i *big.Int) duck.HugeInt {
 	return duck.NewHugeInt(lower, upper)
 }
 
-// listItems flattens the slices that may be bound.
+// listItems returns the items of a slice of any type that may be bound.
 func listItems(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -179,8 +179,8 @@ func anys[T any](in []T) []any {
 	return out
 }
 
-// newList makes a LIST whose elements share one type. Numbers of several kinds
-// meet at DOUBLE; other mixtures are refused.
+// newList returns a LIST whose elements share one type. Numbers of different kinds become DOUBLE;
+// other mixtures are refused.
 func newList(items []any) (duck.Value, error) {
 	child, items, err := commonType(items)
 	if err != nil {

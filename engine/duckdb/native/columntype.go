@@ -40,8 +40,7 @@ var scalarTypes = map[duck.Type]sqltype.Scalar{
 	duck.TypeVariant:     sqltype.Variant,
 }
 
-// TypeOf reads a type of the engine. A type that it does not know is
-// [sqltype.Unknown].
+// TypeOf converts a type of the engine. A type that it does not know becomes [sqltype.Unknown].
 func TypeOf(t duck.LogicalType) sqltype.Type {
 	if duck.LogicalTypeGetAlias(t) == string(sqltype.JSON) {
 		return sqltype.JSON

@@ -21,14 +21,14 @@ type Cursor struct {
 	options  duck.ArrowOptions
 	Schema   *arrow.Schema
 	Columns  []engine.Column
-	// keep, if set, takes the prepared statement over once it ran to its end.
+	// keep, if set, takes over the prepared statement after it has run to its end.
 	keep func()
 	// live reports whether DuckDB holds tasks and buffers of the statement.
 	live bool
 	err  error
 }
 
-// selects is the statement type of everything that callers may run.
+// selects admits SELECT, the only type of statement that callers may run.
 func selects(t duck.StatementType) bool { return t == duck.StatementTypeSelect }
 
 // explains admits EXPLAIN. The type does not reveal the explained statement, which
@@ -115,8 +115,8 @@ func (c *Cursor) prepare(sql string, allowed func(duck.StatementType) bool) erro
 	return nil
 }
 
-// execute starts the statement as a stream. The pending half is done with once
-// the first rows are ready.
+// execute starts the statement as a stream. The pending result is destroyed once the first rows are
+// ready.
 func (c *Cursor) execute() error {
 	var pending duck.PendingResult
 	defer duck.DestroyPending(&pending)
@@ -131,9 +131,9 @@ func (c *Cursor) execute() error {
 	return nil
 }
 
-// work runs tasks of a statement until its result can be read or it has failed. While other
-// threads run the last tasks it waits, at most waitShare of the time that it has waited
-// already: DuckDB's own loop polls, which takes a whole processor.
+// work runs tasks of a statement until its result can be read or it has failed. While other threads
+// run the last tasks it sleeps, each time for at most waitShare of the time that it has waited
+// already: DuckDB's own loop polls, which occupies a whole processor.
 func work(pending duck.PendingResult) {
 	var since time.Time
 	for {
@@ -147,7 +147,7 @@ func work(pending duck.PendingResult) {
 			if wait := time.Since(since) / waitShare; wait < waitLeast {
 				runtime.Gosched()
 			} else {
-				time.Sleep(min(wait, waitMost)) //nolint:forbidigo // the engine tells nobody when they are done
+				time.Sleep(min(wait, waitMost)) //nolint:forbidigo // the engine has no notification of their end
 			}
 		default:
 			return
@@ -221,8 +221,8 @@ func (c *Cursor) Next() (arrow.RecordBatch, error) {
 	}
 }
 
-// Close frees the statement. A result given up before its end leaves tasks and
-// buffers with the connection until another statement starts, so one is.
+// Close frees the statement. If a result is closed before its end, DuckDB retains its tasks and
+// buffers until the connection starts another statement, so Close starts one.
 func (c *Cursor) Close() {
 	live := c.live
 	c.live = false
@@ -256,8 +256,8 @@ func errorData(data duck.ErrorData) error {
 	return translate(duck.ErrorDataMessage(data))
 }
 
-// maxResultDepth bounds the nesting of result types. Arrow's encoder fails at 64
-// levels, of which a map takes two, in the middle of the rows.
+// maxResultDepth bounds the nesting of result types. Arrow's encoder fails at 64 levels, of which a
+// map takes two, and would do so only after rows were sent.
 const maxResultDepth = 60
 
 // deeperThan reports whether a type nests more than n levels.

@@ -45,7 +45,7 @@ func (d *Description) Has(name string) bool {
 	return false
 }
 
-// Holds reports whether the query has every column, with its very name and type.
+// Holds reports whether the query has every column with exactly its name and type.
 func (d *Description) Holds(columns []engine.Column) bool {
 	types := make(map[string]sqltype.Type, len(d.Names))
 	for i, name := range d.Names {

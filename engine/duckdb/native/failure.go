@@ -21,7 +21,7 @@ type failure struct {
 	Status   string `json:"status_code"`
 }
 
-// family is what an exception type becomes when nothing more is known.
+// family is the result for an exception type without a refinement.
 type family struct {
 	kind  engine.Kind
 	class string
@@ -54,15 +54,15 @@ var families = map[string]family{
 	"HTTP":                   {engine.KindIO, "http"},
 	"Network":                {engine.KindIO, "network"},
 	"Permission":             {engine.KindIO, "permission"},
-	// A plain exception of a library below, that is of a reader of a damaged file.
+	// A plain exception of a library, thrown by a reader of a damaged file.
 	"Invalid":      {engine.KindIO, ClassDataFile},
 	"FATAL":        {engine.KindFatal, "fatal"},
 	"INTERNAL":     {engine.KindFatal, "internal"},
 	"Null Pointer": {engine.KindFatal, "internal"},
 }
 
-// refinement gives a failure a narrower class by the wording of its message.
-// The first group of the pattern, where there is one, is the name at fault.
+// refinement gives a failure a narrower class by the wording of its message. The first group of the
+// pattern, if there is one, is the name that caused it.
 type refinement struct {
 	of      string
 	pattern *regexp.Regexp
@@ -114,14 +114,13 @@ var refinements = []refinement{
 }
 
 const (
-	// ClassDataFile is the class of a data file that is damaged.
+	// ClassDataFile is the class of a damaged data file.
 	ClassDataFile = "data_file"
-	// ClassFileSchema is the class of data files whose columns differ from those of
-	// their table.
+	// ClassFileSchema is the class of data files whose columns differ from those of their table.
 	ClassFileSchema = "file_schema"
 )
 
-// entries names what a catalog entry of one kind is called when it is missing.
+// entries maps the kinds of catalog entries to the class of the error for a missing one.
 var entries = map[string]string{
 	"Table":              "table_not_found",
 	"View":               "table_not_found",
@@ -134,8 +133,8 @@ var entries = map[string]string{
 	"Macro Function":     "function_not_found",
 }
 
-// translate turns DuckDB's error text into an engine error. It never fails: a text of unknown
-// form is an internal error that carries it.
+// translate converts DuckDB's error text to an engine error. It never fails: a text of unknown form
+// becomes an internal error that contains it.
 func translate(text string) *engine.Error {
 	f, ok := decodeFailure(text)
 	if !ok {
@@ -172,7 +171,7 @@ func translate(text string) *engine.Error {
 	return out
 }
 
-// decodeFailure finds the JSON in text. Parser errors have a prefix that names their family.
+// decodeFailure finds the JSON in text. Parser errors have a prefix with their type.
 func decodeFailure(text string) (failure, bool) {
 	var f failure
 	start := strings.IndexByte(text, '{')
@@ -191,7 +190,7 @@ func decodeFailure(text string) (failure, bool) {
 	return failure{}, false
 }
 
-// AsError is the engine's error in err, or nil.
+// AsError returns the engine's error in err, or nil.
 func AsError(err error) *engine.Error {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -200,7 +199,7 @@ func AsError(err error) *engine.Error {
 	return nil
 }
 
-// InternalError returns an error that is a defect of the server, or of its machine.
+// InternalError returns an error for a defect of the server or of its machine.
 func InternalError(class, text string) *engine.Error {
 	return &engine.Error{Kind: engine.KindInternal, Class: class, Position: -1, Text: Clip(text)}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Guard watches one statement and interrupts it when its context ends, its
-// timeout passes or its session closes. DuckDB forgets an interrupt when it
-// moves from one phase to the next, so a guard that has tripped repeats it until
-// it is ended.
+// Guard watches one statement and interrupts it when its context ends, its timeout passes or its
+// session closes. DuckDB drops an interrupt when it moves from one phase to the next, so a guard
+// that has tripped repeats it until End is called.
 type Guard struct {
 	ctx     context.Context
 	conn    duck.Connection
@@ -32,9 +31,9 @@ const (
 	interruptMost  = 20 * time.Millisecond
 )
 
-// NewGuard starts watching a statement of in; zero is no timeout. The caller calls end
-// exactly when it no longer touches the connection on behalf of the statement. The first
-// end calls ended, unless it is nil.
+// NewGuard starts watching a statement of in; zero is no timeout. The caller calls End once it no
+// longer uses the connection for the statement. The first call of End calls ended, unless it is
+// nil.
 func NewGuard(ctx context.Context, closing <-chan struct{}, timeout time.Duration, in *Instance, ended func()) *Guard {
 	g := &Guard{
 		ctx:     ctx,
@@ -79,7 +78,7 @@ func (g *Guard) run(closing <-chan struct{}, timeout time.Duration) {
 	}
 }
 
-// Trip stops the statement for c; the first cause stays.
+// Trip stops the statement for c. Only the first cause is recorded.
 func (g *Guard) Trip(c engine.Cause) {
 	g.trip1.Do(func() {
 		g.cause.Store(int32(c))
@@ -98,7 +97,7 @@ func (g *Guard) End() {
 	<-g.done
 }
 
-// Also stops the statement when ctx ends, too, until the function returned is called.
+// Also makes the end of ctx stop the statement too, until stop is called.
 func (g *Guard) Also(ctx context.Context) (stop func()) {
 	if ctx.Done() == g.ctx.Done() {
 		return func() {}
@@ -107,7 +106,7 @@ func (g *Guard) Also(ctx context.Context) (stop func()) {
 	return func() { release() }
 }
 
-// Err is the error of a stopped statement, or nil while it may go on.
+// Err returns the error of a stopped statement, or nil if it was not stopped.
 func (g *Guard) Err() error {
 	c := engine.Cause(g.cause.Load())
 	if c == engine.CauseNone && g.ctx.Err() != nil {
@@ -119,12 +118,13 @@ func (g *Guard) Err() error {
 	return engine.Interrupted(c)
 }
 
-// Judge replaces DuckDB's error for an interrupt by the reason for it. A read of a remote
-// store fails when its statement is stopped. Other errors, which came first, are returned
-// unchanged.
+// Judge replaces DuckDB's error for an interrupt with the reason for it, also for a read of a
+// remote store that failed because its statement was stopped. Other errors, which came first, are
+// returned unchanged.
 //
-// When one thread of a statement fails, DuckDB stops the others, and sometimes reports one of
-// those. Nothing requested that interrupt: the cause is a value that the error does not name.
+// When one thread of a statement fails, DuckDB interrupts the others, and sometimes reports one of
+// these interrupts. If no interrupt was requested, the cause is a value that the error does not
+// name.
 func (g *Guard) Judge(err error) error {
 	e := AsError(err)
 	if e == nil || e.Kind != engine.KindInterrupted && e.Kind != engine.KindIO {
@@ -139,5 +139,5 @@ func (g *Guard) Judge(err error) error {
 	return err
 }
 
-// classUnnamed is the class of a failure that DuckDB does not name.
+// classUnnamed is the class of a failure whose cause DuckDB does not report.
 const classUnnamed = "unnamed"

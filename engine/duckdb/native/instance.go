@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Instance is one in-memory database with one connection. Its methods block and
-// are not safe for concurrent use, except interrupt.
+// Instance is one in-memory database with one connection. Its methods block and are not safe for
+// concurrent use, except interrupt.
 type Instance struct {
 	db   duck.Database
 	conn duck.Connection
@@ -30,8 +30,8 @@ func BaseConfig() map[string]string {
 	}
 }
 
-// Open opens an empty database. config must be complete: nothing is
-// inherited from the environment or from another instance.
+// Open opens an empty database. config must be complete: no settings are taken from the environment
+// or from another instance.
 func Open(config map[string]string) (*Instance, error) {
 	var cfg duck.Config
 	if duck.CreateConfig(&cfg) != duck.StateSuccess {
@@ -56,7 +56,7 @@ func Open(config map[string]string) (*Instance, error) {
 	return in, nil
 }
 
-// Close destroys the connection and the database. No call may be under way.
+// Close destroys the connection and the database. No call may be running.
 func (in *Instance) Close() {
 	duck.Disconnect(&in.conn)
 	duck.Close(&in.db)
@@ -76,7 +76,7 @@ func (in *Instance) Exec(sql string) error {
 }
 
 // ExecOne runs one statement that contains text from elsewhere. It runs nothing if the text
-// turns out to be several statements.
+// consists of several statements.
 func (in *Instance) ExecOne(sql string) error {
 	if err := in.OnlyOne(sql); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (in *Instance) Int64s(sql string) ([]int64, error) {
 	return out, err
 }
 
-// Register makes the scalar function f, whose name is given, known to the database.
+// Register registers the scalar function f, which must have this name, with the database.
 func (in *Instance) Register(f duck.ScalarFunction, name string) error {
 	if duck.RegisterScalarFunction(in.conn, f) != duck.StateSuccess {
 		return InternalError("open", "function refused: "+name)
@@ -120,8 +120,8 @@ func (in *Instance) Register(f duck.ScalarFunction, name string) error {
 	return nil
 }
 
-// Column returns the values of a flat column of a chunk that has n rows. They are
-// valid as long as the chunk.
+// Column returns the values of a flat column of a chunk with n rows. They are valid as long as the
+// chunk.
 func Column[T any](chunk duck.DataChunk, column duck.IdxT, n int) []T {
 	return unsafe.Slice((*T)(duck.VectorGetData(duck.DataChunkGetVector(chunk, column))), n)
 }

@@ -36,7 +36,7 @@ func clearSlots(values, valid []byte, offset, n, width int) {
 			continue
 		}
 		end := min(offset+n, at-at%8+8)
-		// The positions of this byte, from at to end, that are NULL.
+		// nulls are the bits of the current byte, from at to end, whose values are NULL.
 		nulls := ^valid[at/8] & (0xff << (at % 8)) & (0xff >> ((8 - end%8) % 8))
 		if width == 1 {
 			values[at/8] &^= nulls

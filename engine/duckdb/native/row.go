@@ -17,7 +17,7 @@ func (in *Instance) Each(sql string, args engine.Args, f func(engine.Row) error)
 	return c.Each(f)
 }
 
-// Each calls f for every row that remains.
+// Each calls f for every remaining row.
 func (c *Cursor) Each(f func(engine.Row) error) error {
 	for {
 		batch, err := c.Next()

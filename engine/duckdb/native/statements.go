@@ -8,29 +8,28 @@ import (
 )
 
 const (
-	// maxStatements is how many prepared statements an instance caches.
+	// maxStatements is the maximum number of prepared statements that an instance caches.
 	maxStatements = 16
 	// maxStatementText bounds the text of each, in bytes.
 	maxStatementText = 16 << 10
 )
 
-// Statements caches the prepared statements that an instance ran last, by their
-// text: programs repeat their statements. The engine plans a statement again where
-// that is necessary: for other values of parameters, for functions of the time, and
-// after a change of anything that its names refer to. A statement that is running, or
-// that did not run to its end, is not in the cache.
+// Statements caches the most recent prepared statements of an instance by their text, because
+// programs repeat their statements. The engine plans a statement again if necessary: for other
+// values of parameters, for functions of the time, and after a change of anything that its names
+// refer to. A statement that is running, or that did not run to its end, is not in the cache.
 type Statements struct {
 	inst *Instance
 	held *simplelru.LRU[string, duck.PreparedStatement]
 }
 
-// NewStatements returns an empty cache of an instance.
+// NewStatements returns an empty cache for an instance.
 func NewStatements(in *Instance) *Statements {
-	held, _ := simplelru.NewLRU[string, duck.PreparedStatement](maxStatements+1, nil) // fails at size 0 only
+	held, _ := simplelru.NewLRU[string, duck.PreparedStatement](maxStatements+1, nil) // fails for size 0 only
 	return &Statements{inst: in, held: held}
 }
 
-// Open is [instance.open] for a SELECT.
+// Open is [Instance.Open] for a SELECT.
 func (k *Statements) Open(sql string, args engine.Args, step func() error) (*Cursor, error) {
 	prepared, ok := k.held.Peek(sql)
 	if !ok {
@@ -50,7 +49,7 @@ func (k *Statements) Open(sql string, args engine.Args, step func() error) (*Cur
 	return c, nil
 }
 
-// put takes over a statement that ran to its end.
+// put caches a statement that ran to its end.
 func (k *Statements) put(sql string, prepared duck.PreparedStatement) {
 	k.held.Add(sql, prepared)
 	k.Shrink(maxStatements)

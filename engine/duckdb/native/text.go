@@ -35,8 +35,8 @@ func ByteOffset(sql string, position int) int {
 	return len(sql)
 }
 
-// CheckText refuses text that cannot be passed to C: a NUL would cut it short unnoticed, and
-// invalid UTF-8 makes DuckDB throw an exception that crosses into Go.
+// CheckText refuses text that cannot be passed to C: a NUL would truncate it silently, and invalid
+// UTF-8 makes DuckDB throw an exception that crosses into Go.
 func CheckText(s string) error {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return &engine.Error{Kind: engine.KindSyntax, Class: "invalid_character", Position: i, Text: "NUL byte"}
@@ -58,7 +58,7 @@ func invalidAt(s string) int {
 	return -1
 }
 
-// Clip bounds a text for the log.
+// Clip shortens a text for the log.
 func Clip(text string) string {
 	if len(text) <= maxFailureText {
 		return text

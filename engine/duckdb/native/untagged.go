@@ -2,6 +2,6 @@
 
 package native
 
-// The Arrow half of the bindings exists only under its build tag. Without it this line fails
-// to compile, with the remedy in its message.
+// The Arrow part of the bindings requires its build tag. Without it this line fails to compile, and
+// the error message contains the remedy.
 const _ int = "build with -tags duckdb_arrow"

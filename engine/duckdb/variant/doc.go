@@ -1,6 +1,7 @@
-// Package variant writes Delta variants, in the encoding of Parquet, as JSON text. It is
-// a SQL function of the instances that read variants.
+// Package variant converts Delta variants, in the encoding of Parquet, to JSON text. It registers a
+// SQL function with the instances that read variants.
 //
-// It decodes values that other writers encoded. Invariants: malformed bytes are an error
-// and never a panic or an access outside of them; the text is valid JSON.
+// It decodes values that other writers encoded. Invariants:
+//   - Malformed bytes are an error; they cause neither a panic nor an access out of bounds.
+//   - The text is valid JSON.
 package variant

@@ -19,23 +19,23 @@ import (
 // errVariant reports bytes that are not a variant.
 var errVariant = errors.New("malformed variant")
 
-// Limits of a variant's nesting, which is what Spark's parser of JSON accepts, and of its
-// text in bytes. They stop files that are made to exhaust the process.
+// Limits of a variant's nesting, which is what Spark's JSON parser accepts, and of its text in
+// bytes. They prevent crafted files from exhausting the process's memory.
 const (
 	maxVariantDepth = 1000
 	maxVariantText  = 64 << 20
 )
 
-// maxTextPerByte is how many times longer the JSON of a value without members is than
-// the value: a control character has six.
+// maxTextPerByte is the maximum ratio of the length of the JSON of a value without members to that
+// of the value: a control character has six bytes.
 const maxTextPerByte = 6
 
-// variantText decodes variants (Parquet, "Variant Binary Encoding") to JSON. Its zero
-// value is ready.
+// variantText decodes variants (Parquet, "Variant Binary Encoding") to JSON. Its zero value is
+// ready to use.
 type variantText struct {
 	keys []string
-	// room is the number of bytes that further values may have. Each value has bytes of its
-	// own unless several offsets lead to the same value.
+	// room is the remaining number of bytes that values may have. Each value has its own bytes
+	// unless several offsets refer to the same value.
 	room int
 }
 
@@ -129,8 +129,8 @@ func (v *variantText) object(dst []byte, header byte, rest []byte, depth int) ([
 	return append(dst, '}'), nil
 }
 
-// members visits the members of an object. The bytes of a value may continue after its
-// end, which follows from its content.
+// members calls visit with the members of an object. The bytes of a value may extend beyond its
+// end, which its content determines.
 func (v *variantText) members(header byte, rest []byte, visit func(key string, value []byte) error) error {
 	offsetWidth, idWidth := int(header&3)+1, int(header>>2&3)+1
 	n, rest, ok := takeUint(rest, countWidth(header>>4&1))
@@ -294,7 +294,7 @@ func appendUUID(dst, id []byte) []byte {
 	return append(dst, '"')
 }
 
-// takeUint reads a number of width bytes and returns the bytes after it.
+// takeUint decodes a number of width bytes and returns the bytes after it.
 func takeUint(from []byte, width int) (n int, rest []byte, ok bool) {
 	if len(from) < width {
 		return 0, nil, false
@@ -302,14 +302,14 @@ func takeUint(from []byte, width int) (n int, rest []byte, ok bool) {
 	return littleEndian(from, width), from[width:], true
 }
 
-// littleEndian reads a number of 1 to 4 bytes.
+// littleEndian decodes a number of 1 to 4 bytes.
 func littleEndian(from []byte, width int) int {
 	var padded [4]byte
 	copy(padded[:], from[:width])
 	return int(binary.LittleEndian.Uint32(padded[:]))
 }
 
-// signed reads a number of 1, 2, 4 or 8 bytes.
+// signed decodes a number of 1, 2, 4 or 8 bytes.
 func signed(from []byte, width int) int64 {
 	var padded [8]byte
 	copy(padded[:], from[:width])
@@ -317,9 +317,8 @@ func signed(from []byte, width int) int64 {
 	return int64(binary.LittleEndian.Uint64(padded[:])<<shift) >> shift
 }
 
-// unwrap returns the parts of a variant that a file does not mark as one. The engine has
-// read it as a struct and made a variant of that: an object with the members metadata
-// and value.
+// unwrap returns the parts of a variant that a file does not mark as one. The engine has read it as
+// a struct and converted that to a variant: an object with the members metadata and value.
 func (v *variantText) unwrap(metadata, value []byte) (innerMetadata, innerValue []byte, err error) {
 	if err := v.readKeys(metadata); err != nil {
 		return nil, nil, err

@@ -29,7 +29,7 @@ func SQL(value, wrapped string) string {
 		`)::STRUCT(metadata BLOB, "value" BLOB), ` + wrapped + ")"
 }
 
-// Register makes [variantFunction] known to an instance.
+// Register registers [variantFunction] with an instance.
 func Register(in *native.Instance) error {
 	f := duck.CreateScalarFunction()
 	defer duck.DestroyScalarFunction(&f)
