@@ -21,7 +21,7 @@ type Statement struct {
 }
 
 // Args holds either positional values ($1, ?) or named ones ($name). Values are
-// nil, bool, int64, float64, string, json.Number (a number kept as exact text),
+// nil, bool, int64, float64, string, json.Number (a number as exact text),
 // or a slice of those.
 type Args struct {
 	Positional []any

@@ -233,8 +233,8 @@ func TestKeyBreachesAreThoseOfComparingEveryPair(t *testing.T) {
 			for _, row := range table {
 				for _, other := range staged {
 					if same(key, parts[i], row, other) {
-						require.True(rt, fulfils(condition, row), "%v %v", condition, row)
-						require.True(rt, fulfils(span.Condition, row), "%v %v", span.Condition, row)
+						require.True(rt, satisfies(condition, row), "%v %v", condition, row)
+						require.True(rt, satisfies(span.Condition, row), "%v %v", span.Condition, row)
 					}
 				}
 			}
@@ -242,14 +242,14 @@ func TestKeyBreachesAreThoseOfComparingEveryPair(t *testing.T) {
 	})
 }
 
-// fulfils evaluates a condition over the columns a and b.
-func fulfils(c engine.Condition, row [2]*int) bool {
+// satisfies evaluates a condition over the columns a and b.
+func satisfies(c engine.Condition, row [2]*int) bool {
 	switch c.Op {
 	case engine.ConditionUnknown:
 		return true
 	case engine.ConditionAnd, engine.ConditionOr:
 		for _, child := range c.Children {
-			if fulfils(child, row) != (c.Op == engine.ConditionAnd) {
+			if satisfies(child, row) != (c.Op == engine.ConditionAnd) {
 				return c.Op == engine.ConditionOr
 			}
 		}

@@ -22,7 +22,7 @@ const (
 	plain       = "s3://" + bucketName + "/plain"
 )
 
-// sums says everything about the rows of a table.
+// sums is a query whose result depends on every row of a table.
 const sums = "SELECT count(*), sum(id), sum(length(text)), count(DISTINCT part), min(part), max(text) FROM "
 
 func mustFiles(tb testing.TB, root string) objstore.Bucket {

@@ -108,7 +108,7 @@ func (c *countingContext) AfterFunc(func()) (stop func() bool) {
 	}
 }
 
-// TestAStatementLeavesNothingBehindInItsContext, which may go on for long.
+// TestAStatementLeavesNothingBehindInItsContext: the context may live for long after the statement.
 func TestAStatementLeavesNothingBehindInItsContext(t *testing.T) {
 	g := mustGateway(t, gateway.Options{})
 	e := gateway.NewEngine(&askingEngine{}, g, func(_ context.Context, _, bucket string) (gateway.Location, error) {

@@ -144,8 +144,8 @@ func thenHang(inner objstore.Bucket, after int64) func(context.Context, string, 
 	}
 }
 
-// TestAClientThatReadsNothingEndsWithItsStatement: an answer that nobody takes
-// does not outlive the deadline.
+// TestAClientThatReadsNothingEndsWithItsStatement: a response that the client does not read does
+// not outlive the deadline.
 func TestAClientThatReadsNothingEndsWithItsStatement(t *testing.T) {
 	inner := mem.New()
 	mustPut(t, inner, "big.parquet", make([]byte, 32<<20))
@@ -163,7 +163,7 @@ func TestAClientThatReadsNothingEndsWithItsStatement(t *testing.T) {
 	require.Error(t, err, "cut, not complete")
 }
 
-// TestLyingStores: what a store says of lengths is believed by nobody.
+// TestLyingStores: the lengths that a store reports are checked.
 func TestLyingStores(t *testing.T) {
 	const size = 10_000
 	content := text(size)
@@ -230,8 +230,8 @@ func TestABrokenBodyIsResumed(t *testing.T) {
 	require.Equal(t, 3, faults.Count(objstore.OpGetRange))
 }
 
-// TestAnObjectThatWasReplaced is described anew: one that may change always, one
-// that should not when a listing tells of it or its bytes end too early.
+// TestAnObjectThatWasReplaced: a mutable object is described again on every request, a write-once
+// object if a listing shows the change or its body ends too early.
 func TestAnObjectThatWasReplaced(t *testing.T) {
 	inner := mem.New()
 	grant := mustGrant(t, mustGateway(t, gateway.Options{BlockBytes: 512}), inner, "")

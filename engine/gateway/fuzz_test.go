@@ -18,8 +18,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// FuzzTarget signs whatever target it is given: no spelling shows an object or a
-// name outside of the prefix, and none is a failure of ours.
+// FuzzTarget signs the target that it is given: no spelling reveals an object or a name outside of
+// the prefix, and none is an internal error.
 func FuzzTarget(f *testing.F) {
 	for _, target := range []string{"/cfg-0a1b/t/a.parquet", "/cfg-0a1b/t/../hidden", "/cfg-0a1b/t/%2e%2e/hidden?x-id=GetObject",
 		"//cfg-0a1b//t//a",

@@ -65,7 +65,7 @@ func mustPut(tb testing.TB, store objstore.Bucket, name string, content []byte) 
 	require.NoError(tb, store.Put(context.Background(), name, bytes.NewReader(content), int64(len(content))))
 }
 
-// text is n bytes of which every eight say where they are.
+// text returns n bytes, of which every eight contain their own position.
 func text(n int) []byte {
 	var out []byte
 	for i := 0; len(out) < n; i += 8 {

@@ -216,7 +216,7 @@ func (q *request) send(object object, span span) error {
 		n, err := q.w.Write(piece)
 		q.gateway.metrics.sent.Add(float64(n))
 		if err != nil {
-			panic(http.ErrAbortHandler) // the client is gone, or its statement has ended
+			panic(http.ErrAbortHandler) // the client has disconnected, or its statement has ended
 		}
 	}
 	if !sent {

@@ -21,7 +21,7 @@ import (
 
 const emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// transport keeps connections within a test.
+// transport limits the reuse of connections to one test.
 var transport = &http.Transport{}
 
 // raw is a request whose parts a test can get wrong.

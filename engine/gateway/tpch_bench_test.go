@@ -15,9 +15,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// BenchmarkTPCH runs the 22 queries at scale 0.1 over local files and through a
-// warm gateway: tables attached at a version, and lists of files. New sessions
-// have only the gateway's cache, kept ones DuckDB's own too.
+// BenchmarkTPCH runs the 22 queries at scale 0.1 over local files and through a warm gateway:
+// tables attached at a version, and lists of files. New sessions use only the gateway's cache,
+// reused ones also DuckDB's own.
 func BenchmarkTPCH(b *testing.B) {
 	root := b.TempDir()
 	out, err := exec.CommandContext(b.Context(), oracletest.Python(b), "testdata/tpch.py", root, oracletest.Extension(b, "tpch"),
@@ -72,7 +72,8 @@ func BenchmarkTPCH(b *testing.B) {
 			b.ReportMetric(best["local"], "ms-local")
 			b.ReportMetric(best["gateway"]/best["local"], "x-kept")
 			b.ReportMetric(best["new"]/best["local"], "x-new")
-			// Both processes together; says more than the clock on a busy machine.
+			// The processor time of both processes is more meaningful than the clock on a busy
+			// machine.
 			b.ReportMetric(cpu["local"], "cpu-ms-local")
 			b.ReportMetric(cpu["gateway"]/cpu["local"], "x-cpu-kept")
 			b.ReportMetric(cpu["new"]/cpu["local"], "x-cpu-new")

@@ -24,7 +24,7 @@ func Uploads(ctx context.Context, bucket Bucket, prefix string) iter.Seq2[Upload
 	return func(func(Upload, error) bool) {}
 }
 
-// Upload is the write of an object that has begun and not ended: it is under way, or
+// Upload is the write of an object that has begun and not ended: it is running, or
 // its process died. It takes up storage and is not part of any object.
 type Upload struct {
 	// Name is the name of the object or, if Own is set, a name that the store chose in

@@ -17,7 +17,7 @@ type Piece struct {
 
 var errPercent = errors.New(`must write * for any characters, and \% for a percent sign`)
 
-// likePieces reads the value of the operator like: * stands for any
+// likePieces parses the value of the operator like: * matches any
 // characters, and \ makes the next character plain. A bare % is refused,
 // because whoever writes one expects a wildcard.
 func likePieces(s string) ([]Piece, error) {
@@ -86,7 +86,7 @@ func plainPattern(pieces []Piece) bool {
 	return texts <= 1
 }
 
-// opPieces returns the pattern that a text operator stands for.
+// opPieces returns the pattern that is equivalent to a text operator.
 func opPieces(op Op, s string) ([]Piece, error) {
 	switch op {
 	case OpStartsWith:

@@ -81,7 +81,7 @@ func TestNoRowOfDeltaRSIsLost(t *testing.T) {
 				require.True(rt, ok, "%v", partitions)
 				names := paths(list)
 				for _, f := range files {
-					hit := slices.ContainsFunc(f.rows, func(r row) bool { return fulfils(allColumns, c, r) })
+					hit := slices.ContainsFunc(f.rows, func(r row) bool { return satisfies(allColumns, c, r) })
 					require.True(rt, slices.Contains(names, f.name) || !hit, "%s is lost\nrows %v\ncondition %+v", f.name, f.rows, c)
 				}
 				pruned += len(files) - len(names)
@@ -120,7 +120,7 @@ func writeForeign(t *testing.T, files []file, partitions []string) *delta.Snapsh
 	require.NoError(t, err)
 	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
 	require.NoError(t, err)
-	// get_add_actions prints names as they stand in the log.
+	// get_add_actions prints names as they are in the log.
 	decoded := make(map[string]string)
 	for f := range snap.Files() {
 		decoded[f.Add.Path], decoded[f.Name] = f.Name, f.Name

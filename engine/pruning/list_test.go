@@ -14,8 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// No file with a row that fulfils the condition is left out, whoever wrote its
-// statistics; and what cannot match is left out.
+// No file with a row that satisfies the condition is excluded, whichever writer made its
+// statistics, and files that cannot match are excluded.
 func TestNoRowIsLost(t *testing.T) {
 	kept, empty, pruned := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -46,7 +46,7 @@ func TestNoRowIsLost(t *testing.T) {
 		snap = mustAdd(rt, snap, adds[:half]...)
 		for round := range 20 {
 			if round == 7 {
-				// What was parsed so far goes on into the next version.
+				// The next version takes over what was parsed so far.
 				snap = mustAdd(rt, snap, adds[half:]...)
 			}
 			live := files
@@ -64,7 +64,7 @@ func TestNoRowIsLost(t *testing.T) {
 			names := paths(list)
 			for _, f := range live {
 				in := slices.Contains(names, f.name)
-				hit := slices.ContainsFunc(f.rows, func(r row) bool { return fulfils(allColumns, c, r) })
+				hit := slices.ContainsFunc(f.rows, func(r row) bool { return satisfies(allColumns, c, r) })
 				require.True(rt, in || !hit, "%s is lost\nrows %v\ncondition %+v", f.name, f.rows, c)
 				switch {
 				case hit:
@@ -144,8 +144,8 @@ func trimOffset(t delta.DataType, text string) string {
 	return text
 }
 
-// With tight statistics of our own, a comparison keeps exactly the files whose
-// range it meets.
+// With this package's tight statistics, a comparison includes exactly the files whose range it
+// intersects.
 func TestComparisonsSkipExactly(t *testing.T) {
 	exact := []string{"l", "i", "sh", "b", "d", "s", "dt"}
 	short := map[string][]string{"s": {"", " ", "A", "EU", "EU-west", "a", "b", "zoë", "日本"},

@@ -252,7 +252,7 @@ func TestGroupsAreByValue(t *testing.T) {
 	}, list.Groups)
 }
 
-// Rows of other files do not move when a file is there that nobody sees a row of.
+// The order of rows of other files does not depend on a file without visible rows.
 func TestOrderDoesNotTellOfOtherFiles(t *testing.T) {
 	adds := []string{add("b.parquet", `"p":"1"`, fullStats), add("c.parquet", `"p":"2"`, fullStats)}
 	paths := func(adds ...string) (out []string) {
@@ -403,7 +403,7 @@ func TestOddConditions(t *testing.T) {
 	}
 }
 
-// The next version skips by what is new and by what is gone.
+// The next version accounts for added and for removed files.
 func TestNextVersion(t *testing.T) {
 	schema := delta.Struct{Fields: []delta.Field{{Name: "id", Type: delta.Long, Nullable: true}}}
 	named := func(name string, n int) delta.AddFile {
@@ -449,7 +449,7 @@ func TestFullListIsShared(t *testing.T) {
 	require.NotEqual(t, one.Digest(), three.Digest())
 }
 
-// Statements of many callers share what is parsed.
+// Concurrent statements share what is parsed.
 func TestConcurrentLists(t *testing.T) {
 	var adds []string
 	for i := range 50 {
@@ -485,7 +485,7 @@ func TestConcurrentLists(t *testing.T) {
 	group.Wait()
 }
 
-// Bounds that writers may have moved inwards are taken for less than they say.
+// Bounds that writers may have moved inwards are widened.
 func TestBoundsAreTakenWithCare(t *testing.T) {
 	forty := strings.Repeat("k", 40)
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ func TestListsNameDeletedRows(t *testing.T) {
 				}
 			} else {
 				f := rapid.SampledFrom(files).Draw(rt, "file")
-				// Many rows far apart: a vector that is no part of the log.
+				// Many rows far apart: the vector is too large to be inlined in the log.
 				hidden := rapid.SliceOfNDistinct(rapid.Int64Range(0, 99_999), 1, 300, rapid.ID).Draw(rt, "rows")
 				rows, err := deletion.Of(slices.Values(hidden))
 				require.NoError(rt, err)
@@ -93,8 +93,7 @@ func TestListsNameDeletedRows(t *testing.T) {
 	})
 }
 
-// Without its vectors a table is not listed, for nobody; and a vector that is no
-// vector is an error.
+// Without its vectors a table is not listed for any reader; a malformed vector is an error.
 func TestVectorsAreReadFirst(t *testing.T) {
 	bucket := mem.New()
 	snap, err := delta.Create(background(), bucket, delta.CreateOptions{

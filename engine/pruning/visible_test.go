@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// A condition of the statement excludes a file only if every row of the file is
-// visible and none fulfils the condition, whoever wrote its statistics.
+// A condition of the statement excludes a file only if every row of the file is visible and none
+// satisfies the condition, whichever writer made its statistics.
 func TestOnlyVisibleFilesAreLeftOut(t *testing.T) {
 	proved, visible, left := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -44,8 +44,8 @@ func TestOnlyVisibleFilesAreLeftOut(t *testing.T) {
 				pruning.ExposureOf(snap, r))
 			for _, f := range files {
 				// An unknown condition assures nothing.
-				all := assures(r.Assured) && !slices.ContainsFunc(f.rows, func(row row) bool { return !fulfils(allColumns, r.Assured, row) })
-				hit := slices.ContainsFunc(f.rows, func(row row) bool { return fulfils(allColumns, asked, row) })
+				all := assures(r.Assured) && !slices.ContainsFunc(f.rows, func(row row) bool { return !satisfies(allColumns, r.Assured, row) })
+				hit := slices.ContainsFunc(f.rows, func(row row) bool { return satisfies(allColumns, asked, row) })
 				if all {
 					visible++
 				}
@@ -72,8 +72,7 @@ func listed(t require.TestingT, snap *delta.Snapshot, r pruning.Restriction, ask
 	return paths(list)
 }
 
-// assures reports whether c can be fulfilled by all rows of a file without a part
-// that says nothing.
+// assures reports whether all rows of a file can satisfy c without its unknown parts.
 func assures(c engine.Condition) bool {
 	switch c.Op {
 	case engine.ConditionUnknown:

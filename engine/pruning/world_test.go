@@ -21,9 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A row holds, by column, nil or the text of a value as engine.ConditionValue
-// says. The oracle below compares such texts by their type and knows nothing of
-// statistics.
+// A row holds, by column, nil or the text of a value as an engine.ConditionValue. The oracle below
+// compares such texts by their type, without statistics.
 type row map[string]*string
 
 type file struct {
@@ -61,9 +60,9 @@ func mustNumber(text string) *big.Rat {
 	return n
 }
 
-// fulfils evaluates a condition over a row.
-func fulfils(schema delta.Struct, c engine.Condition, r row) bool {
-	child := func(k engine.Condition) bool { return fulfils(schema, k, r) }
+// satisfies evaluates a condition over a row.
+func satisfies(schema delta.Struct, c engine.Condition, r row) bool {
+	child := func(k engine.Condition) bool { return satisfies(schema, k, r) }
 	switch c.Op {
 	case engine.ConditionUnknown:
 		return true

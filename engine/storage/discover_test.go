@@ -157,7 +157,7 @@ func TestDiscoverFailures(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestDiscoverDoesNotLeaveTheRoot: a link to a table outside is no table.
+// TestDiscoverDoesNotLeaveTheRoot: a link to a table outside the root is not followed.
 func TestDiscoverDoesNotLeaveTheRoot(t *testing.T) {
 	parent := t.TempDir()
 	root := filepath.Join(parent, "root")

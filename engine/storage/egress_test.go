@@ -27,8 +27,8 @@ func resolver(lists ...[]string) func(context.Context, string) ([]netip.Addr, er
 	}
 }
 
-// identities are addresses that tell a machine its credentials: they are refused
-// whatever the operator allows.
+// identities are addresses that serve a machine its credentials: they are refused whatever the
+// operator allows.
 var identities = []string{
 	"169.254.169.254", "169.254.170.2", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fe80::1",
 	"168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254",
@@ -75,8 +75,8 @@ func TestEgressWithTheSystemsResolver(t *testing.T) {
 	}
 }
 
-// TestEgressPinsTheAddress: a name that means another address at the moment of
-// the connection than at the check gets nowhere.
+// TestEgressPinsTheAddress: a name that resolves to another address for the connection than for the
+// check is refused.
 func TestEgressPinsTheAddress(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

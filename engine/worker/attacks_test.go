@@ -17,8 +17,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
-// attacks take memory or time that the engine's own limits do not bound, or that
-// they bound late. No guard stands before the engine here.
+// attacks use memory or time that the engine's own limits do not bound, or bound too late. No guard
+// checks these statements.
 func attacks() map[string]string {
 	return map[string]string{
 		// Nothing looks for an interrupt.
@@ -35,7 +35,7 @@ func attacks() map[string]string {
 		"replacements":       "SELECT length(regexp_replace(repeat('a', 40000000 + range::INT), 'a', 'bbbbbbbbbb', 'g')) FROM range(1)",
 		"json of many levels": "SELECT len(json_extract(repeat('{\"a\":', 4000 + range::INT) || '1' || repeat('}', 4000 + range::INT), " +
 			"'$..a..a..z')) FROM range(1)",
-		// Texts, lists and states that lie outside the engine's memory limit.
+		// Texts, lists and states that are outside the engine's memory limit.
 		"repeat": "SELECT length(repeat('a', 4000000000 + range)) FROM range(1)",
 		"lpad":   "SELECT length(lpad('a', (1900000000 + range)::INT, 'x')) FROM range(4)",
 		"rpad":   "SELECT length(rpad('a', (1900000000 + range)::INT, 'x')) FROM range(4)",
@@ -100,7 +100,7 @@ func numbers(n int) string {
 	return strings.Join(out, ",")
 }
 
-// doubling has twice as many rows at each of 30 levels, and keeps them all.
+// doubling has twice as many rows at each of 30 levels, and materialises them all.
 func doubling() string {
 	sql := "WITH c0 AS (SELECT range AS i FROM range(100))"
 	for i := 1; i <= 30; i++ {
@@ -121,9 +121,9 @@ func chained(n int) string {
 	return sql.String()
 }
 
-// TestAttacksStayWithinTheirLease: each ends within a second of its deadline, its
-// process never holds more than what it held before and the lease, with 15 %, and
-// what it spills is never more than the lease says.
+// TestAttacksStayWithinTheirLease: each statement ends within a second of its deadline. Its process
+// never holds more than it held before plus the lease and 15 %, and it never spills more than the
+// lease allows.
 func TestAttacksStayWithinTheirLease(t *testing.T) {
 	const lease, spill, deadline, grace = 1 << 30, 256 << 20, time.Second, 500 * time.Millisecond
 	for name, sql := range attacks() {
@@ -153,8 +153,8 @@ func TestAttacksStayWithinTheirLease(t *testing.T) {
 	}
 }
 
-// TestSpillStaysWithinItsBytes: a statement that needs more of the disk than its
-// lease says fails, and leaves nothing there. So does one whose process is killed.
+// TestSpillStaysWithinItsBytes: a statement that needs more disk space than its lease allows fails,
+// and leaves no files. Neither does one whose process is killed.
 func TestSpillStaysWithinItsBytes(t *testing.T) {
 	const spill = 64 << 20
 	for name, c := range map[string]struct {

@@ -31,8 +31,8 @@ func endless(t *testing.T, s engine.Session) engine.Result {
 	return r
 }
 
-// TestWhoIsToBlame: a statement that was alone when its process broke down is told
-// so; others, and one whose process was killed from outside, may be tried again.
+// TestWhoIsToBlame: a statement that ran alone when its process crashed gets an error that says so;
+// others, and one whose process was killed from outside, may be retried.
 func TestWhoIsToBlame(t *testing.T) {
 	for signal, own := range map[syscall.Signal]bool{
 		syscall.SIGSEGV: true, syscall.SIGABRT: true, syscall.SIGBUS: true, syscall.SIGKILL: false,
@@ -61,7 +61,7 @@ func TestWhoIsToBlame(t *testing.T) {
 	}
 }
 
-// TestSessionsApart: such a session's process serves nobody else, and ends with it.
+// TestSessionsApart: the process of such a session serves no other session, and ends with it.
 func TestSessionsApart(t *testing.T) {
 	e := newEngine(t, bareOptions())
 	shared := open(t, e, "a")

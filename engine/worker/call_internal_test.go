@@ -14,8 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// slowToGo is a link to a process that was killed and of which the system has not
-// freed everything yet: it is not gone, and its end of the socket is open.
+// slowToGo is a link to a process that was killed but that the system has not freed completely: it
+// has not ended, and its end of the socket is open.
 func slowToGo(t *testing.T) (l *link, theirs net.Conn) {
 	t.Helper()
 	ended := exec.Command("true")

@@ -166,8 +166,7 @@ func TestDrainingProcessesAreLimited(t *testing.T) {
 	require.Eventually(t, func() bool { return len(pidsOf(e)) == 0 }, slack, time.Millisecond)
 }
 
-// TestDeadlinesEndADrainingProcess includes the deadline of a result that nobody
-// reads.
+// TestDeadlinesEndADrainingProcess includes the deadline of a result that is not read.
 func TestDeadlinesEndADrainingProcess(t *testing.T) {
 	e := newEngine(t, drainOptions())
 	alive(t, open(t, e, "a"))

@@ -222,7 +222,7 @@ func TestMemoryAboveTheLease(t *testing.T) {
 	alive(t, open(t, e, "a"))
 }
 
-// watchResident samples the memory of a process until it is gone.
+// watchResident samples the memory of a process until it has ended.
 func watchResident(t *testing.T, pid int) func() int64 {
 	done := make(chan struct{})
 	var most int64

@@ -57,8 +57,8 @@ func build(ctx context.Context, setup []byte, temp string) (engine.Engine, error
 	return duckdb.New(ctx, opts)
 }
 
-// reachesNothing checks that this process can read neither its parent nor what the
-// parent was told, and that others cannot read it.
+// reachesNothing checks that this process can read neither its parent nor the parent's secrets, and
+// that others cannot read this process.
 func reachesNothing() error {
 	for _, name := range []string{"environ", "mem", "maps", "fd/0", "root"} {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/%s", os.Getppid(), name))
@@ -75,7 +75,7 @@ func reachesNothing() error {
 	return nil
 }
 
-// extensionDir is where the extensions lie in a developer's tree.
+// extensionDir is the directory of the extensions in a developer's tree.
 func extensionDir(tb testing.TB) string {
 	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
 	if dir == "" {

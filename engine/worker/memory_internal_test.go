@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLedger compares the sums that a process keeps with what its accounts say.
+// TestLedger compares the sums of a process with its accounts.
 func TestLedger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const least = 48 * mib

@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/worker"
 )
 
-// TestMemoryOfThePast: what an allocator keeps of a large statement is not held
-// against the small ones after it.
+// TestMemoryOfThePast: memory that an allocator retains after a large statement does not count
+// against later small ones.
 func TestMemoryOfThePast(t *testing.T) {
 	e := newEngine(t, bareOptions())
 	s, beside := open(t, e, "a"), open(t, e, "a")

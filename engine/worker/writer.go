@@ -96,7 +96,7 @@ func (s *session) clearScratch() {
 	case !p.drains():
 		<-p.gone
 		clear()
-	case s.link.abandoned: // the child may write until it ends; nobody reads the result
+	case s.link.abandoned: // the child may write until it ends; the result is discarded
 		go func() {
 			<-p.gone
 			clear()

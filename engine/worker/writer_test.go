@@ -54,7 +54,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	require.True(t, s.Broken())
 }
 
-// TestSpillOfAKilledStatement: what a query spilled is gone when its session is
+// TestSpillOfAKilledStatement: the files that a query spilled are removed when its session is
 // closed, so that the caller can remove the directory.
 func TestSpillOfAKilledStatement(t *testing.T) {
 	e := newEngine(t, bareOptions())
@@ -81,8 +81,8 @@ func TestSpillOfAKilledStatement(t *testing.T) {
 	require.Empty(t, files(t, scratch))
 }
 
-// TestSortsThatWriteStayWithinTheirLease: what a sort has spilled does not stay in
-// memory beside what it reads next, so that no process is killed for it.
+// TestSortsThatWriteStayWithinTheirLease: memory that a sort has spilled is freed before it reads
+// more, so that its process is not killed.
 func TestSortsThatWriteStayWithinTheirLease(t *testing.T) {
 	const lease = 256 << 20
 	e := newEngine(t, bareOptions())

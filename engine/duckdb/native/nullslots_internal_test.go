@@ -39,7 +39,7 @@ func TestClearSlots(t *testing.T) {
 	}
 }
 
-// TestNullsCarryNothing: no byte of a batch may depend on what lies under a NULL.
+// TestNullsCarryNothing: no byte of a batch may depend on the memory of a NULL's slot.
 func TestNullsCarryNothing(t *testing.T) {
 	in, err := Open(BaseConfig())
 	require.NoError(t, err)

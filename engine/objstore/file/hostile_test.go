@@ -65,8 +65,8 @@ func TestLinksToOutsideAreRefused(t *testing.T) {
 	require.Equal(t, "secret", string(content))
 }
 
-// TestSwappedLink swaps a folder for a link to outside while requests use it:
-// whatever moment they meet, they stay inside.
+// TestSwappedLink replaces a folder by a link that leads outside while requests use it: no request
+// follows the link.
 func TestSwappedLink(t *testing.T) {
 	ctx := context.Background()
 	bucket, root, secret := outside(t)
@@ -126,8 +126,8 @@ func TestLinksInside(t *testing.T) {
 	require.ErrorIs(t, bucket.PutIfAbsent(context.Background(), "dangling", nil), objstore.ErrExists)
 }
 
-// TestForeignEntries: what others leave in the folder is no object and hangs
-// nobody.
+// TestForeignEntries: entries in the folder that are not regular files are not objects, and no
+// operation hangs on them.
 func TestForeignEntries(t *testing.T) {
 	ctx := context.Background()
 	bucket, root, _ := outside(t)

@@ -18,10 +18,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-// TestCommitsThroughABrokenNetwork: several writers commit to one Delta table
-// while the network loses requests and replies. What a writer was told is true:
-// a commit it was told of is in the log once, one that failed is not there, and
-// only of those it was told nothing certain may either hold.
+// TestCommitsThroughABrokenNetwork: several writers commit to one Delta table while the network
+// loses requests and replies. The reported outcomes are true: a successful commit is in the log
+// once, a failed one is not, and only after an unknown outcome are both possible.
 func TestCommitsThroughABrokenNetwork(t *testing.T) {
 	server := s3test.Start(t)
 	proxy := server.Proxy(t)

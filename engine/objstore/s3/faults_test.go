@@ -34,8 +34,8 @@ var disturbances = []struct {
 	{"too slow", "latency", false, map[string]any{"latency": 2000}},
 }
 
-// TestNetworkFaults: whatever the network does, an operation ends in time, and
-// what it says of a write is true when one looks at the store by another way.
+// TestNetworkFaults: whatever the network does, an operation ends in time, and the outcome that it
+// reports for a write agrees with the content of the store.
 func TestNetworkFaults(t *testing.T) {
 	server := s3test.Start(t)
 	for _, fault := range disturbances {
@@ -94,8 +94,8 @@ func TestNetworkThatOnlyAnnoys(t *testing.T) {
 	require.Equal(t, []string{"a/b"}, objstoretest.MustList(t, bucket, ""))
 }
 
-// TestCancelledInFlight: a caller that leaves in the middle of a write is told
-// that it may have landed, at once.
+// TestCancelledInFlight: if the context ends during a write, the caller learns at once that the
+// write may have taken effect.
 func TestCancelledInFlight(t *testing.T) {
 	server := s3test.Start(t)
 	proxy := server.Proxy(t)

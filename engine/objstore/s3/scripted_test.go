@@ -46,7 +46,7 @@ func lost(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hang takes the request and says nothing until the client has gone.
+// hang receives the request and does not reply until the client has disconnected.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -98,7 +98,7 @@ func script(t *testing.T, steps ...step) (*s3.Bucket, *scripted) {
 	return mustNew(t, o), store
 }
 
-// outcomes of a write, as a caller tells them apart.
+// outcomes are the distinct outcomes of a write for its caller.
 const (
 	written   = "written"
 	exists    = "exists"
@@ -392,7 +392,7 @@ func TestListings(t *testing.T) {
 	}
 }
 
-// uploadsPage is a page of uploads, which goes on after the last of them.
+// uploadsPage is a page of uploads whose marker is its last one.
 func uploadsPage(more bool, keys ...string) step {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
@@ -479,8 +479,8 @@ func TestNoAmbientCredentials(t *testing.T) {
 	require.Empty(t, store.seen[0].Header.Get("X-Amz-Security-Token"))
 }
 
-// TestRole: the key is used for STS alone, and what STS says of it is told apart
-// from what the bucket says.
+// TestRole: the key is used for STS alone, and errors of STS are distinguished from those of the
+// bucket.
 func TestRole(t *testing.T) {
 	role := func(steps ...step) (*s3.Bucket, *scripted) {
 		store := &scripted{steps: steps}

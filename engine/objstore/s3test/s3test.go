@@ -72,7 +72,7 @@ func (s Server) Folder(bucket string) string { return filepath.Join(s.dir, "buck
 // Roles of [Server.User].
 const (
 	RoleAdmin = "admin" // may do everything in every bucket
-	RoleUser  = "user"  // may do nothing in a bucket of somebody else
+	RoleUser  = "user"  // has no permissions in buckets of others
 )
 
 // User makes an account and returns its secret key.

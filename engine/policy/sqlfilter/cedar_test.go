@@ -17,17 +17,17 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// Cedar types an attribute once, we type it where it is used. cedarCase draws
-// policies whose text has one Cedar type for each attribute, and the entities
-// that go with them, so that Cedar's own decision can be compared.
+// Cedar assigns an attribute one type, this package assigns a type for each use. cedarCase draws
+// policies whose text has one Cedar type for each attribute, and matching entities, so that Cedar's
+// own decision can be compared.
 
-// typedAttributes says how each attribute is used in cedarCase.
+// typedAttributes records how each attribute is used in cedarCase.
 var typedAttributes = map[string]string{
 	"region": "VARCHAR", "level": "BIGINT", "born": "DATE", "regions": "VARCHAR[]", "levels": "BIGINT[]", "flag": "BOOLEAN",
 	"cap": "DECIMAL(10,2)",
 }
 
-// comparedWith says which column an attribute is compared with.
+// comparedWith records which column an attribute is compared with.
 var comparedWith = map[string]string{"region": "Region", "level": "level", "born": "born", "regions": "Region", "levels": "level",
 	"flag": "active", "cap": "amount"}
 
@@ -276,8 +276,8 @@ func TestHandWrittenTextMatchesCedar(t *testing.T) {
 		when, unless := drawExpression(rt, 3), drawExpression(rt, 1)
 		text := effect + " (principal, action, resource) when { " + when.String() + " } unless { " + unless.String() + " };"
 		_, w := cedarCase(rt)
-		// Attributes that are not of their type are unknown to us but
-		// missing for Cedar: that difference is the oracle's to judge.
+		// Attributes that are not of their type are unknown here but missing for Cedar. The oracle
+		// checks that difference.
 		typed := cedarUser(w.attrs)
 		for name := range w.attrs {
 			if _, ok := typed.Get(types.String(name)); !ok {

@@ -53,7 +53,7 @@ func (w world) shows(rules []columnRule, c engine.Column) string {
 	return order[strictest]
 }
 
-// fitsType says which masks a type of the test's columns has.
+// fitsType lists the masks of each type of the test's columns.
 func fitsType(mask, typ string) bool {
 	switch mask {
 	case policy.MaskLast4:
@@ -111,8 +111,8 @@ func compileRules(rules []columnRule, w world) (sqlfilter.Filter, []string, erro
 	return f, texts, err
 }
 
-// What is compiled of column policies is what the oracle says, for every column;
-// a definition that is read back from the text says the same.
+// Compiled column policies agree with the oracle for every column, and so does a definition that
+// was derived from the text.
 func TestColumnPoliciesMatchOracle(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -148,8 +148,8 @@ func TestColumnPoliciesMatchOracle(t *testing.T) {
 	}
 }
 
-// The reference implementation of Cedar lets the same users see columns clear:
-// each policy alone, a forbid beside a permit for everybody.
+// The reference implementation of Cedar shows columns to the same users: for each policy alone, and
+// for a forbid together with a permit for all users.
 func TestReferenceCedarSeesColumnsAlike(t *testing.T) {
 	interpreter := oracletest.Python(t)
 	type ruleCase struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// fulfils evaluates a condition over a row by the words of engine.Condition.
-func fulfils(columns []engine.Column, c engine.Condition, r row) bool {
-	holds := func(k engine.Condition) bool { return fulfils(columns, k, r) }
+// satisfies evaluates a condition over a row as engine.Condition is documented.
+func satisfies(columns []engine.Column, c engine.Condition, r row) bool {
+	holds := func(k engine.Condition) bool { return satisfies(columns, k, r) }
 	switch c.Op {
 	case engine.ConditionUnknown:
 		return true
@@ -128,10 +128,10 @@ func TestConditionOfPlainTestsIsExact(t *testing.T) {
 		seen := 0
 		for i, r := range all {
 			visible := w.visible(defs, r)
-			require.Equal(rt, visible, fulfils(columns, f.Condition, r), "row %d %v\n%s\npredicate %s\ncondition %+v", i, r, texts, f.Predicate,
+			require.Equal(rt, visible, satisfies(columns, f.Condition, r), "row %d %v\n%s\npredicate %s\ncondition %+v", i, r, texts, f.Predicate,
 				f.Condition)
 			if f.Restricted {
-				require.Equal(rt, visible, fulfils(columns, f.Assured, r), "row %d %v\n%s\npredicate %s\nassured %+v", i, r, texts, f.Predicate,
+				require.Equal(rt, visible, satisfies(columns, f.Assured, r), "row %d %v\n%s\npredicate %s\nassured %+v", i, r, texts, f.Predicate,
 					f.Assured)
 			}
 			if visible {

@@ -66,8 +66,7 @@ func TestRenderedTextsDeriveTheirMeaning(t *testing.T) {
 	derived, total := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		defs, w := scenario(rt)
-		// Subjects on attributes and rows mix in ways that only some texts
-		// can be told apart again.
+		// Not every text that mixes subjects on attributes with rows can be separated again.
 		for i, d := range defs {
 			cols := columns
 			text, err := policy.Render(d.def, d.column, policy.KindRLS, cols)

@@ -144,11 +144,11 @@ func TestSQLMatchesOracle(t *testing.T) {
 				require.Equal(rt, want, got, "texts %s\nattributes %v role %q\npredicate %s", texts, w.attrs, w.role, f.Predicate)
 				require.Equal(rt, f.Deny, f.Predicate == "FALSE")
 				for _, i := range want {
-					require.True(rt, fulfils(w.columns, f.Condition, all[i]), "row %d %v\npredicate %s\ncondition %+v", i, all[i], f.Predicate,
+					require.True(rt, satisfies(w.columns, f.Condition, all[i]), "row %d %v\npredicate %s\ncondition %+v", i, all[i], f.Predicate,
 						f.Condition)
 				}
 				for i, r := range all {
-					if f.Restricted && fulfils(w.columns, f.Assured, r) {
+					if f.Restricted && satisfies(w.columns, f.Assured, r) {
 						require.Contains(rt, want, i, "row %d %v\npredicate %s\nassured %+v", i, r, f.Predicate, f.Assured)
 					}
 				}

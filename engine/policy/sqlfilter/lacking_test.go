@@ -186,7 +186,7 @@ func TestHandWrittenTextsOverTablesThatLackColumns(t *testing.T) {
 			about := fmt.Sprintf("%s\ncolumns %v\nattributes %v row %v\npredicate %s", text, names(w.columns), w.attrs, stripped, f.Predicate)
 			if visible {
 				shown++
-				require.True(rt, fulfils(columns, f.Condition, r), "%s\ncondition %+v", about, f.Condition)
+				require.True(rt, satisfies(columns, f.Condition, r), "%s\ncondition %+v", about, f.Condition)
 			} else {
 				hidden++
 			}

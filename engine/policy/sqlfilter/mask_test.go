@@ -21,7 +21,7 @@ import (
 // maskCase is a value of a type, with what the masks show of it; "" is NULL.
 type maskCase struct {
 	typ, value string
-	// text is what is hashed.
+	// text is the hashed text.
 	text, last4, year string
 }
 
@@ -82,8 +82,8 @@ func show(t *testing.T, db *sql.DB, key []byte, mask, typ, value string) (shown 
 	return shown
 }
 
-// TestMasksInTheEngine: every mask of every type, by the engine, beside the HMAC
-// of Go's own library.
+// TestMasksInTheEngine evaluates every mask of every type in the engine, and compares hashes with
+// the HMAC of Go's library.
 func TestMasksInTheEngine(t *testing.T) {
 	db, err := sql.Open("duckdb", "")
 	require.NoError(t, err)
