@@ -95,15 +95,15 @@ func (g generator) decimal(depth int) string {
 
 // literals is a row for VALUES.
 func literals(row []any, types ...string) string {
-	scalars := make([]string, len(row))
+	literals := make([]string, len(row))
 	for i, v := range row {
-		scalars[i] = "NULL"
+		literals[i] = "NULL"
 		if v != nil {
-			scalars[i] = "'" + strings.TrimSuffix(fmt.Sprint(v), "+00") + "'"
+			literals[i] = "'" + strings.TrimSuffix(fmt.Sprint(v), "+00") + "'"
 		}
-		scalars[i] = "CAST(" + scalars[i] + " AS " + types[i] + ")"
+		literals[i] = "CAST(" + literals[i] + " AS " + types[i] + ")"
 	}
-	return strings.Join(scalars, ", ")
+	return strings.Join(literals, ", ")
 }
 
 type oracleCase struct {
