@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# lint.sh: gofmt, golangci-lint (with the layer rules) and shellcheck.
+# lint.sh: gofmt, golangci-lint and shellcheck.
 set -euo pipefail
 
 : "${TAGS:?}"

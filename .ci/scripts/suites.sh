@@ -2,7 +2,7 @@
 # suites.sh REPORT [RUN...]: the suites of leaks and attacks in every way in which a
 # table can be read: from local disk and over S3, with the engine in processes of
 # its own and without, in place and always from copies, as lists of files and by the
-# engine's own reader of logs. Each run also measures whether times tell of hidden
+# engine's own reader of logs. Each run also measures whether times reveal hidden
 # values. What each run printed about itself goes to REPORT. A
 # RUN is store/isolation/copies/reading, such as s3/process/never/list; without any,
 # all are run, the ones that most is read in first.

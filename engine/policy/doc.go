@@ -31,7 +31,7 @@
 // last4, year. A policy concerns every column of its name in any case.
 //
 // Every value is checked and converted here, so that definition, text and SQL never
-// round differently. The package prints no SQL. It imports engine and cedar-go, and no
+// round differently. The package prints no SQL. It imports engine, engine/sqltype and cedar-go, and no
 // other package of this module. All functions are pure and safe for concurrent use.
 //
 // [sqlfilter]: https://pkg.go.dev/github.com/lakewarden/lakewarden/engine/policy/sqlfilter

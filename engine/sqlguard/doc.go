@@ -37,6 +37,6 @@
 // Subpackages hold one idea each and never import this one: refusal, grammar, functions,
 // limits, arguments, constant, pushdown, leakproof, printer, explain and sqltext.
 //
-// The guard knows no catalog, policy or engine: it imports packages engine and sqltree
-// only. It executes no SQL.
+// The guard knows no catalog and no policy: apart from its subpackages it imports engine,
+// sqltype and sqltree only. It executes no SQL.
 package sqlguard

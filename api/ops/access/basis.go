@@ -89,7 +89,7 @@ func (b Basis) governed() []catalog.LocatedTable {
 	return out
 }
 
-// CheckBasis returns a [Check] that fails if a statement of the caller that is planned
+// CheckBasis returns a [revocation.Check] that fails if a statement of the caller that is planned
 // now would have another basis. Policies that do not apply to the tables of the basis are
 // not part of it.
 func (o Tables) CheckBasis(a caller.Identity, b Basis) revocation.Check {
@@ -183,7 +183,7 @@ func (o Tables) visible(
 	})
 }
 
-// CheckScopes returns a [Check] that fails if the caller no longer has scopes where a
+// CheckScopes returns a [revocation.Check] that fails if the caller no longer has scopes where a
 // configuration is.
 func (o Tables) CheckScopes(a caller.Identity, config catalog.ConfigID, scopes []auth.Scope) revocation.Check {
 	return func(ctx context.Context, _ *memo.EpochView) error {

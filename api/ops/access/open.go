@@ -76,7 +76,7 @@ type Ref struct {
 }
 
 // Open returns a version of a table as the caller may see it. Errors: catalog.ErrNotFound
-// for a table that does not exist or is not visible, [ErrTableVanished],
+// for a table that does not exist or is not visible, [lake.ErrTableVanished],
 // [ErrTableIdentity], catalog.ErrDenied, delta.ErrVersionNotFound, those of versions that
 // cannot be read, and [ErrRowsFiltered] for versions of a replaced table.
 func (o Tables) Open(ctx context.Context, a caller.Identity, ref Ref) (Table, error) {

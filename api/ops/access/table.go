@@ -196,7 +196,7 @@ func (t Table) At(ctx context.Context, at delta.At) (Table, error) {
 
 // After returns the table for the same caller at a version that a commit has just made.
 // A policy that was made meanwhile can close the table: then the error wraps
-// policy.ErrPolicy, and the table has no columns.
+// sqlfilter.ErrPolicy, and the table has no columns.
 func (t Table) After(ctx context.Context, snap *delta.Snapshot) (Table, error) {
 	v := tableVersion{located: t.located, snap: snap, head: snap}
 	after, err := t.tables.seen(ctx, t.caller, v)

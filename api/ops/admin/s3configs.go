@@ -76,7 +76,7 @@ type Remote interface {
 	OpenS3(settings S3Settings, credential S3Credential) (objstore.Bucket, io.Closer, error)
 }
 
-// S3SettingsOf returns the settings of a configuration, or [ErrStorageKind] if it is of
+// S3SettingsOf returns the settings of a configuration, or [lake.ErrStorageKind] if it is of
 // another kind.
 func S3SettingsOf(config catalog.StorageConfig) (S3Settings, error) {
 	var s S3Settings

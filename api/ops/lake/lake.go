@@ -164,7 +164,7 @@ func (l *Lake) compare(config catalog.StorageConfig, path string, before, after 
 }
 
 // At returns an older version of a table. It does not check whether a version of a
-// replaced table can be read: see [Tables.openReplaced]. Callers that read rows must
+// replaced table can be read: see package access. Callers that read rows must
 // also call CheckRows.
 func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*delta.Snapshot, error) {
 	bucket, err := l.Folder(ctx, t.StorageConfig, t.Path)

@@ -22,7 +22,8 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// Service runs statements of callers. It is the only way to the engine.
+// Service runs statements of callers. Callers' SQL reaches the engine only
+// through it.
 type Service struct {
 	Store   catalog.Store
 	Tables  access.Tables
@@ -71,7 +72,7 @@ type Statement struct {
 }
 
 // Run starts a statement. The caller closes the result. Errors:
-// *[StatementError], *refusal.Error, *refusal.Placed, the sentinels of this package, and those
+// *[fault.StatementError], *refusal.Error, *refusal.Placed, the sentinels of this package, and those
 // of sessions, delta and the catalog.
 func (o *Service) Run(ctx context.Context, q Statement) (*Rows, error) {
 	a, err := caller.From(ctx)

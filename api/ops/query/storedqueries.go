@@ -242,7 +242,7 @@ func (r *StoredRows) Elapsed() time.Duration { return time.Since(r.started) }
 func (r *StoredRows) Close() error { return r.close() }
 
 // Result opens the rows of an operation, for its owner only, because the owner's policies
-// decided which rows it has. Errors: [ErrOperationRunning], [ErrOperationFailed],
+// decided which rows it has. Errors: [ErrRunning], [operation.ErrFailed],
 // [ErrResultStale], catalog.ErrNotFound if no result is stored.
 func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows, error) {
 	started := time.Now()
@@ -291,7 +291,7 @@ func (o Stored) open(ctx context.Context, a caller.Identity, operation catalog.O
 	return o.Results.open(ctx, operation, remembered.Rows)
 }
 
-// check returns a [Check] that fails if a result is no longer current.
+// check returns a [revocation.Check] that fails if a result is no longer current.
 func (o Stored) check(a caller.Identity, k resultRecord) revocation.Check {
 	return func(ctx context.Context, m *memo.EpochView) error {
 		err := o.current(authz.System(ctx, "stored result"), m, a, k)

@@ -22,8 +22,8 @@ import (
 
 // Altered is a table after a change, as the caller sees it.
 type Altered struct {
-	// HistoryEntry is the version that the change made, or the one that is that
-	// way already.
+	// TableVersion is the version that the change made, or the current one if the table
+	// was that way already.
 	TableVersion int64
 	Columns      []access.Column
 	// Mapped reports that columns have other names in files than in the table.
@@ -191,7 +191,7 @@ func (o Rules) DropColumn(ctx context.Context, path access.Path, column string) 
 }
 
 // ChangeProperties sets and removes properties in one commit: those of Delta whose
-// meaning is known. Errors: [MemberError], those of opening a table and of commits.
+// meaning is known. Errors: [fault.MemberError], those of opening a table and of commits.
 func (o Rules) ChangeProperties(ctx context.Context, path access.Path, set map[string]string, unset []string) (Altered, error) {
 	return o.change(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
 		alter := r.snap.Alter()

@@ -66,7 +66,7 @@ const (
 	txnRetention     = "interval 7 days"
 )
 
-// Create makes a table: its log first, then its registration. A failure removes the log. Errors: catalog.FieldErrors, [MemberError],
+// Create makes a table: its log first, then its registration. A failure removes the log. Errors: catalog.FieldErrors, [fault.MemberError],
 // delta.ErrTableExists, catalog.ErrExists, and those of the store.
 func (o Files) Create(ctx context.Context, n Definition) (Created, error) {
 	a, err := caller.From(ctx)

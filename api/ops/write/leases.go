@@ -39,7 +39,7 @@ type Leases struct {
 
 // Begin takes a lease for one write to a table, before its first file is
 // uploaded or deleted. The write runs, its commit included, under the context that is
-// returned, which ends with the cause [ErrWriteLeaseLost] when the lease cannot
+// returned, which ends with the cause [ErrLeaseLost] when the lease cannot
 // be kept. done ends the lease, after the commit or after the files of a write
 // that failed are gone; it must be called, and may be called again.
 func (l Leases) Begin(

@@ -17,7 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// Insert adds rows to a table. Errors: *dml.RowsError and *ingest.RowsError name
+// Insert adds rows to a table. Errors: *dml.RowsError and *staging.RowsError name
 // rows; those of ingest, delta, sessions and the store.
 func (o Service) Insert(ctx context.Context, path access.Path, body Body, options Options) (Result, error) {
 	var rows staged

@@ -1,6 +1,6 @@
-// Package app builds the server from its parts. It is the only place where the
-// contracts of the other packages meet their implementations: [New] connects the parts,
-// and each file constructs one of them.
+// Package app builds the server from its parts: [New] chooses the implementations of the
+// other packages' contracts and connects them, and each file constructs one of them.
+// Commands that need no server open what they need themselves.
 //
 // What may not go in it: decisions about requests, rules or data. Settings are in
 // config, commands in command.

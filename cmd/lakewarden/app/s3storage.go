@@ -66,7 +66,7 @@ func (s *s3Stores) options(settings admin.S3Settings, c admin.S3Credential) s3.O
 	}
 }
 
-// CheckS3 implements ops.Remote.
+// CheckS3 implements admin.Remote.
 func (s *s3Stores) CheckS3(ctx context.Context, settings admin.S3Settings, credential admin.S3Credential) error {
 	var refused *s3.OptionError
 	if err := s.options(settings, credential).Check(); errors.As(err, &refused) {
@@ -89,7 +89,7 @@ func (s *s3Stores) CheckS3(ctx context.Context, settings admin.S3Settings, crede
 	return err
 }
 
-// OpenS3 implements ops.Remote.
+// OpenS3 implements admin.Remote.
 func (s *s3Stores) OpenS3(settings admin.S3Settings, credential admin.S3Credential) (objstore.Bucket, io.Closer, error) {
 	bucket, err := s3.New(s.options(settings, credential))
 	if err != nil {

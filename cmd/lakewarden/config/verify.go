@@ -12,7 +12,7 @@ import (
 )
 
 // Verify returns an error that names the first invalid setting in the order of
-// [Config]. The order is fixed, so that equal settings always give the same error.
+// [Settings]. The order is fixed, so that equal settings always give the same error.
 func (c *Settings) Verify() error {
 	for _, check := range []func() error{
 		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyStores, c.verifyTimeouts,

@@ -59,7 +59,7 @@ type DataType struct {
 	// fields are the members of a struct; the element of an array; key and value
 	// of a map.
 	fields []member
-	// expected caches the result of [DataType.expects].
+	// expected caches the text of the expected values.
 	expected string
 }
 

@@ -17,6 +17,6 @@
 //   - A row is visible where the predicate is TRUE. NULL means not visible.
 //   - An expression that is not understood grants no access.
 //
-// The package imports engine, engine/policy and cedar-go, and no other package of this
+// The package imports engine, engine/sqltype, engine/policy and cedar-go, and no other package of this
 // module. All functions are pure and safe for concurrent use.
 package sqlfilter

@@ -9,7 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// The parameters of the SQL of [MaskHash]: the two keys of HMAC in hexadecimal
+// The parameters of the SQL of [policy.MaskHash]: the two keys of HMAC in hexadecimal
 // digits, as [HashKeys] returns them. They are secrets, so SQL text must not hold them.
 const (
 	hashInner = "lw_mask_inner"
@@ -18,7 +18,7 @@ const (
 
 func textBytes(value string) string { return "system.main.encode(CAST(" + value + " AS VARCHAR))" }
 
-// hashBytes returns SQL for the canonical bytes of a value of a type that [MaskHash]
+// hashBytes returns SQL for the canonical bytes of a value of a type that [policy.MaskHash]
 // fits: equal values have equal bytes.
 func hashBytes(typ sqltype.Type, value string) string {
 	switch typ {
@@ -43,7 +43,7 @@ func utc(value string) string {
 // values. A mask that does not fit the type shows NULL.
 //
 // The SQL cannot fail for any value: a failure would reveal information about masked values. The
-// SQL of [MaskHash] has the parameters that [HashKeys] returns.
+// SQL of [policy.MaskHash] has the parameters that [HashKeys] returns.
 func Masked(c engine.Column, mask, alias string) (engine.Column, string) {
 	value := engine.QuoteIdent(alias) + "." + engine.QuoteIdent(c.Name)
 	if !policy.MaskFits(mask, c.Type) {
@@ -87,7 +87,7 @@ func hmacSQL(bytes string) string {
 	return "system.main.sha256(" + key(hashOuter) + " || " + inner + ")"
 }
 
-// HashKeys returns the parameters of the SQL of [MaskHash], by name, for a key.
+// HashKeys returns the parameters of the SQL of [policy.MaskHash], by name, for a key.
 func HashKeys(key []byte) map[string]string {
 	if len(key) > sha256.BlockSize {
 		sum := sha256.Sum256(key)

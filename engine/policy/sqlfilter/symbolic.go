@@ -138,7 +138,7 @@ func symbolicTruth(p *ast.Policy) (meaning, strict truth, err error) {
 }
 
 // Check reports whether the conditions of a policy stay small enough to be compiled for
-// every user. Errors are of type [*TextError].
+// every user. Errors are of type [*policy.TextError].
 func Check(p policy.Parsed) error {
 	if _, _, err := symbolicTruth(p.Tree); err != nil {
 		return &policy.TextError{Line: 1, Column: 1, Message: err.Error()}
