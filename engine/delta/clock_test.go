@@ -259,3 +259,12 @@ for at in [`+strings.Join(ask, ",")+`]:
 say(found)`)
 	require.Equal(t, want, got)
 }
+
+// TestAtIsAVersionByItsNumberOnly: a time may select any version, and the zero value the
+// newest one, so neither is known to be a version before the log is read.
+func TestAtIsAVersionByItsNumberOnly(t *testing.T) {
+	require.True(t, delta.AtVersion(3).Is(3))
+	require.False(t, delta.AtVersion(3).Is(4))
+	require.False(t, delta.AtTimestamp(time.Unix(3, 0)).Is(3))
+	require.False(t, delta.At{}.Is(0))
+}

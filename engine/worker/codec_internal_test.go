@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
@@ -237,4 +239,18 @@ func TestErrorsWithACodeOfTheirOwn(t *testing.T) {
 	require.ErrorAs(t, m.err(), &coded)
 	require.Equal(t, "engine_failed", coded.ProblemCode())
 	require.ErrorIs(t, failureMessage{}.err(), errWire)
+}
+
+// TestColumnsWithoutTypesAreRefused: the columns of a hostile child may lack types, which
+// decodes, or be fewer than the fields of its schema.
+func TestColumnsWithoutTypesAreRefused(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "a", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	message, err := cbor.Marshal(map[string]any{"Columns": []any{nil}})
+	require.NoError(t, err)
+	var m columnsMessage
+	require.NoError(t, decode(message, &m))
+	require.Len(t, m.Columns, 1)
+	require.False(t, describes(m.Columns, schema))
+	require.False(t, describes(nil, schema))
+	require.True(t, describes([]engine.Column{{Name: "a", Type: sqltype.BigInt}}, schema))
 }

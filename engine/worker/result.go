@@ -37,12 +37,18 @@ func newResult(s *session, c *call, f frame) (*result, error) {
 	if err != nil {
 		return nil, c.lose(err)
 	}
-	if len(m.Columns) != rows.schema().NumFields() || slices.ContainsFunc(m.Columns, func(c engine.Column) bool { return c.Type == nil }) {
+	if !describes(m.Columns, rows.schema()) {
 		rows.release()
 		return nil, c.lose(errWire)
 	}
 	r.rows = rows
 	return r, nil
+}
+
+// describes reports whether columns has one column for each field of schema, and each
+// column has a type. A hostile child may send anything else.
+func describes(columns []engine.Column, schema *arrow.Schema) bool {
+	return len(columns) == schema.NumFields() && !slices.ContainsFunc(columns, func(c engine.Column) bool { return c.Type == nil })
 }
 
 // frame returns the next frame of rows, or the error that ended the result.
