@@ -37,7 +37,7 @@ var exempt = map[string]string{
 	"engine.ErrCrashed":                   "is an engine.ErrFatal",
 	"engine.ErrLost":                      "is an engine.ErrFatal",
 	"engine/gateway.ErrCacheDir":          "at start only",
-	"engine/gateway.ErrLocation":          "internal_error: a defect of ours",
+	"engine/gateway.ErrLocation":          "internal_error: only a defect of the server causes it",
 	"engine/sqltree.ErrDepth":             "the guard refuses the statement in its own words",
 	"engine/sqltype.ErrSyntax":            "callers refuse the type and name its field",
 	"engine/storage.ErrSkipped":           "stands in a report of checks only",

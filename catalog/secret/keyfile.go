@@ -17,7 +17,7 @@ import (
 // maxKeyFile exceeds the size of a file with thousands of keys.
 const maxKeyFile = 1 << 20
 
-// readKeys reads the key file. It returns nil without an error if there is no file.
+// readKeys reads the key file. If the file does not exist, it returns nil and no error.
 func readKeys(path string) (*keyset.Handle, error) {
 	info, err := os.Stat(path)
 	switch {

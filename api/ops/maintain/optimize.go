@@ -119,7 +119,7 @@ func (m maintained) mayOrderBy(columns []string) error {
 	for i, name := range columns {
 		f, ok := m.Column(name)
 		if !ok || f.Name != name || m.Masks(name) {
-			return fault.Invalid(fmt.Sprintf("zorder_by[%d]", i), "is no column of the table")
+			return fault.Invalid(fmt.Sprintf("zorder_by[%d]", i), "is not a column of the table")
 		}
 	}
 	return nil

@@ -90,8 +90,8 @@ func AlterRoutes(api huma.API, tables table.Rules) {
 			return alteredOf(t), err
 		})
 	v1.Add(api, modify.With("DELETE", one, "dropColumn", "Drop a column").
-		Describe("Refused while policies, constraints, keys or the partitioning stand on it. Files keep what they have, and former versions "+
-			"show it."),
+		Describe("Refused while policies, constraints, keys or the partitioning depend on it. Files keep the values, and historical "+
+			"versions show them."),
 		func(ctx context.Context, in *dropColumnInput) (alteredTable, error) {
 			t, err := tables.DropColumn(ctx, in.Path(), in.Column)
 			return alteredOf(t), err
@@ -102,7 +102,7 @@ func AlterRoutes(api huma.API, tables table.Rules) {
 			t, err := tables.ChangeProperties(ctx, in.Path(), in.Body.Set, in.Body.Unset)
 			return alteredOf(t), err
 		})
-	v1.Add(api, modify.With("POST", v1.TableBase+"/restore", "restoreTable", "Restore a former version of a table").
+	v1.Add(api, modify.With("POST", v1.TableBase+"/restore", "restoreTable", "Restore a historical version of a table").
 		Describe("Rows, columns and properties become what they were, in a new version; the table's id and policies stay. The version may be "+
 			"one of a table that this one replaced. Not for callers whose rows are filtered."),
 		func(ctx context.Context, in *restoreInput) (alteredTable, error) {

@@ -35,8 +35,8 @@ func KeyRoutes(api huma.API, tables table.Rules) {
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
 	v1.AddDeferrable(api, modify.With("PUT", v1.TableBase+"/columns/{column}/settings", "updateColumnSettings", "Update column settings").
-		Describe("Refused when rows of the table stand against it. Taking a setting away is always accepted. A long look at the rows is an "+
-			"operation, with Prefer: respond-async at once."),
+		Describe("Refused if existing rows violate the setting. Removing a setting is always accepted. A long check of the rows becomes "+
+			"an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *columnSettingsInput) (v1.Empty, *catalog.Operation, error) {
 			goesOn, err := tables.SetColumn(ctx, in.Path(), in.Column, table.ColumnSettings{
 				IsUnique: in.Body.IsUnique, IsPrimaryKey: in.Body.IsPrimaryKey, IsNullable: in.Body.IsNullable,

@@ -21,8 +21,8 @@ var RequestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 // MissingID is the id of nothing.
 var MissingID = uuid.NewString()
 
-// Refused checks the shape of an error that a hostile client gets: one of the
-// nine statuses that have the body, exactly its members, nothing of ours in it.
+// Refused checks the error that a hostile client gets: it has the expected status and the
+// members of a problem, and no others. It names no part of the server.
 func Refused(t testing.TB, r Reply, status int) []string {
 	t.Helper()
 	require.Less(t, r.Status, 500, "%s", r.Body)

@@ -56,7 +56,7 @@ var process background
 
 // background stands for all tests of a process where one of them is expected.
 type background struct {
-	testing.TB // nil: what is not implemented here is not for shared things
+	testing.TB // nil: a method that background does not have panics, because no single test may call it
 
 	once   sync.Once
 	shared *Server

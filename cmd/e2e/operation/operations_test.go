@@ -166,8 +166,8 @@ func TestOperationsAreTheirOwners(t *testing.T) {
 	code, _ := bob.Call("GET", "/v1/operations?all=true", nil).Problem(t, 403)
 	require.Equal(t, "insufficient_scope", code)
 	require.Len(t, ana.OK("GET", "/v1/operations", nil)["operations"], 1)
-	// An administrator sees that there is one, and not the rows: another member's
-	// policies made them.
+	// An administrator sees the operation but not its rows, because the policies of another
+	// member selected them.
 	require.Len(t, s.Admin.OK("GET", "/v1/operations?all=true&kind=query&state=succeeded", nil)["operations"], 1)
 	require.Empty(t, s.Admin.OK("GET", "/v1/operations?all=true&kind=move", nil)["operations"])
 	require.Equal(t, "succeeded", s.Admin.OK("GET", path, nil)["state"])

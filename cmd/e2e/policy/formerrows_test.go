@@ -84,7 +84,7 @@ func TestNoOtherColumnOfTheNameDecidesFormerRows(t *testing.T) {
 
 // TestAFormerColumnBringsNoPermitIntoForce: a permit of every table that has a
 // column is not in force where the newest version lacks it, and so shows no row of
-// a former version that has it.
+// a historical version that has it.
 func TestAFormerColumnBringsNoPermitIntoForce(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -99,8 +99,9 @@ func TestAFormerColumnBringsNoPermitIntoForce(t *testing.T) {
 	require.Len(t, idsAt(s.Admin, from, first), 4)
 }
 
-// TestAPolicyOfAFormerColumnHides: where the newest version has no other row policy,
-// one of every table about a column that only a former version has hides its rows.
+// TestAPolicyOfAFormerColumnHides: a policy of all tables restricts a column that only a
+// historical version has. It hides the rows of that version, also if no other row policy
+// applies to the newest version.
 func TestAPolicyOfAFormerColumnHides(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

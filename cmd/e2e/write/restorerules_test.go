@@ -11,7 +11,7 @@ import (
 )
 
 // TestRestoreKeepsKeysAndConstraints: they are of the table, wherever they stand.
-// Rows of then that stand against one are not brought back.
+// Historical rows that violate one are not restored.
 func TestRestoreKeepsKeysAndConstraints(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
