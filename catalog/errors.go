@@ -49,6 +49,18 @@ var (
 	// ErrOperationLive is returned by the removal of an operation that has not ended.
 	// Cancel it, wait, retry. It becomes 409.
 	ErrOperationLive = errors.New("operation has not ended")
+	// ErrDomainInUse is returned by the deletion of a shared domain that columns use. It
+	// becomes 409.
+	ErrDomainInUse = errors.New("domain in use")
+	// ErrDomainKind is returned by changes of values of a domain whose kind has no such
+	// values. It becomes 409 domain_type_mismatch.
+	ErrDomainKind = errors.New("domain is of another kind")
+	// ErrValueChange is returned by changes of a domain while a value of it is being
+	// renamed or replaced in rows. Retry later. It becomes 409.
+	ErrValueChange = errors.New("a value of the domain is being changed")
+	// ErrDomainsChanged is returned by [Publications.PublishWrite] if the domains of the
+	// table are not those that the write was checked under. Check again, then retry.
+	ErrDomainsChanged = errors.New("domains of the table have changed")
 	// ErrDenied is returned by catalog/authz if the actor is known and may know that
 	// the record exists, but lacks a scope or role. The error is a [*DeniedError]. It
 	// becomes 403.

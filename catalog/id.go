@@ -30,6 +30,12 @@ type (
 	WriteLeaseID string
 	// AuditID identifies an [AuditEntry].
 	AuditID string
+	// DomainID identifies a [Domain].
+	DomainID string
+	// ValueID identifies a [DomainValue].
+	ValueID string
+	// ValueChangeID identifies a [ValueChange].
+	ValueChangeID string
 )
 
 // DeltaID is the metaData.id of a Delta table. It survives a rename or move, and
@@ -38,7 +44,8 @@ type (
 type DeltaID string
 
 type rowID interface {
-	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | OperationID | WriteLeaseID | AuditID
+	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | OperationID | WriteLeaseID | AuditID |
+		DomainID | ValueID | ValueChangeID
 }
 
 // NewID returns a random identifier.
