@@ -68,8 +68,8 @@ func (o *Outcome) metric(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// judge compares the metrics with the targets. A target without a metric is missed.
-func (o *Outcome) judge(targets []Target) {
+// compareTargets compares the metrics with the targets. A target without a metric is missed.
+func (o *Outcome) compareTargets(targets []Target) {
 	for _, t := range targets {
 		m, found := o.metric(t.Metric)
 		o.Checks = append(o.Checks, Check{Target: t, Value: m.Value, OK: found && t.Met(m.Value)})

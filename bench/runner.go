@@ -15,7 +15,7 @@ func Run(ctx context.Context, cfg Config, w Workload) Outcome {
 	if err := run(ctx, cfg, w, &outcome); err != nil {
 		outcome.Error = err.Error()
 	}
-	outcome.judge(w.Targets)
+	outcome.compareTargets(w.Targets)
 	return outcome
 }
 

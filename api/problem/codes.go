@@ -88,7 +88,7 @@ var Codes = []Code{
 
 	{"already_exists", 409, "A resource with this value already exists.", "details name the field."},
 	{"version_conflict", 409, "The resource has changed since it was read.", "details give the current version; read again and retry."},
-	{"ambiguous", 409, "More than one resource matches.", "A short name stands for several resources; use the id."},
+	{"ambiguous", 409, "More than one resource matches.", "A short name refers to several resources; use the id."},
 	{"table_id_ambiguous", 409, "More than one table has this id.", "The caller sees two live copies of the table."},
 	{"last_admin", 409, "An organisation needs an administrator and its owner.", "The change would leave it without."},
 	{"default_workspace", 409, "The default workspace cannot be changed in this way.", "It always exists and everybody is a member."},
@@ -96,7 +96,7 @@ var Codes = []Code{
 	{"location_taken", 409, "The location overlaps that of another storage configuration.",
 		"Locations may not equal, contain or lie in one another."},
 	{"table_state", 409, "The state of the table does not allow this.", "For example renaming a dropped table."},
-	{"table_identity_changed", 409, "Another table stands where this one stood.", "Confirm with adopt-identity before it is used again."},
+	{"table_identity_changed", 409, "Another table is in the folder of this one.", "Confirm with adopt-identity before it is used again."},
 	{"isolation_required", 409, "This table can only be read by a server with worker processes.",
 		"The log of a remote table would be read inside the server, which a statement could end. Set LAKEWARDEN_ISOLATION=process."},
 	{"table_vanished", 409, "The files of the table are gone.", "The folder holds no Delta log any more; restore it or drop the table."},

@@ -119,10 +119,10 @@ var bindMessages = map[string][2]string{
 	"ambiguous_table":        {"two tables of FROM have one name", "give them aliases"},
 	"ambiguous_function":     {"types do not fit", "add a cast"},
 	"type_mismatch":          {"types do not fit", "add a cast"},
-	"not_grouped":            {"a column stands neither in GROUP BY nor in an aggregate"},
-	"aggregate_misplaced":    {"an aggregate stands where rows are not grouped yet", "use HAVING or a subquery"},
-	"window_misplaced":       {"a window function stands where rows are not grouped and ordered yet", "use QUALIFY or a subquery"},
-	"aggregate_nested":       {"an aggregate or window function stands in an aggregate", "compute the inner one in a subquery"},
+	"not_grouped":            {"a column is neither in GROUP BY nor in an aggregate"},
+	"aggregate_misplaced":    {"an aggregate is used where rows are not grouped yet", "use HAVING or a subquery"},
+	"window_misplaced":       {"a window function is used where rows are not grouped and ordered yet", "use QUALIFY or a subquery"},
+	"aggregate_nested":       {"an aggregate or window function is nested in an aggregate", "compute the inner one in a subquery"},
 	"qualify_without_window": {"QUALIFY needs a window function", "use WHERE or HAVING"},
 	"result_number":          {"there is no result column of that number"},
 	"subquery_columns":       {"a subquery used as a value has more than one column"},
@@ -188,7 +188,7 @@ func bindMessage(class, name string) string {
 	case !ok:
 		text = `something is wrong at "` + name + `"`
 	case name != "" && class == "not_grouped":
-		text = `"` + name + `" stands neither in GROUP BY nor in an aggregate`
+		text = `"` + name + `" is neither in GROUP BY nor in an aggregate`
 	case name != "":
 		text += `: "` + name + `"`
 	}

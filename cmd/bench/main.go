@@ -131,12 +131,12 @@ func measure(ctx context.Context, cfg bench.Config, choice, folder string, stric
 		return err
 	}
 	fmt.Fprint(out, report.Markdown(changes))
-	return judge(report, changes, strict)
+	return verdict(report, changes, strict)
 }
 
-// judge returns an error for a report with failed measurements and, if strict, with
+// verdict returns an error for a report with failed measurements and, if strict, with
 // missed targets or slower metrics.
-func judge(report bench.Report, changes []bench.Change, strict bool) error {
+func verdict(report bench.Report, changes []bench.Change, strict bool) error {
 	var problems []error
 	for _, o := range report.Outcomes {
 		if o.Error != "" {
@@ -171,7 +171,7 @@ func compare(args []string, out io.Writer) error {
 	}
 	changes := bench.Compare(before, after)
 	fmt.Fprint(out, after.Markdown(changes))
-	return judge(bench.Report{}, changes, true)
+	return verdict(bench.Report{}, changes, true)
 }
 
 func list(out io.Writer) error {

@@ -123,7 +123,7 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply engi
 		c.Close()
 	}
 	if err != nil {
-		err = g.Judge(err)
+		err = g.InterruptCause(err)
 		if e := native.AsError(err); e != nil && e.Kind == engine.KindFatal {
 			g.End()
 			in.close()

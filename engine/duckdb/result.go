@@ -44,7 +44,7 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	batch, err := r.cursor.Next()
 	if err != nil {
-		r.err = s.note(r.guard.Judge(err))
+		r.err = s.note(r.guard.InterruptCause(err))
 		return nil, r.err
 	}
 	return batch, nil

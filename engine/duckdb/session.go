@@ -71,7 +71,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	cur, err := c.start(st, g)
 	if err != nil {
 		g.End()
-		return nil, s.note(g.Judge(err))
+		return nil, s.note(g.InterruptCause(err))
 	}
 	s.active = &result{session: s, guard: g, cursor: cur, schema: cur.Schema, columns: cur.Columns}
 	return s.active, nil
@@ -138,7 +138,7 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	}
 	for _, c := range s.instances {
 		g := native.NewGuard(ctx, s.closing, 0, c.inst, nil)
-		err := g.Judge(c.rest(keepBytes))
+		err := g.InterruptCause(c.rest(keepBytes))
 		g.End()
 		if err != nil {
 			return s.note(err)

@@ -53,7 +53,7 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 	files, err := c.write(st, stage, g)
 	g.End()
 	if err != nil {
-		return nil, s.note(g.Judge(err))
+		return nil, s.note(g.InterruptCause(err))
 	}
 	if err := workdir.Move(fileNames(files), stage, dir); err != nil {
 		return nil, write.Failure(err)

@@ -56,7 +56,7 @@ func (a *analysis) allowed(n *sqltree.Node, namespace string) *refusal.Error {
 	a.mention(n, name)
 	schema, catalog := strings.ToLower(n.Str("schema")), strings.ToLower(n.Str("catalog"))
 	if schema != "" && schema != "main" || catalog != "" && catalog != "system" {
-		return refusal.New(refusal.CodeFunction, name, "functions stand in no schema but main").At(n)
+		return refusal.New(refusal.CodeFunction, name, "functions exist in the schema main only").At(n)
 	}
 	f, ok := functions.Lookup(namespace, name)
 	if !ok {

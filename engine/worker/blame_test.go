@@ -88,17 +88,17 @@ func TestWhatIsHeldBesideLeases(t *testing.T) {
 	opts := bareOptions()
 	opts.BaseMemory, opts.IdleTimeout = 40<<20, time.Hour
 	e := newEngine(t, opts)
-	require.Zero(t, e.Beside(nil))
-	require.EqualValues(t, 80<<20, e.Beside([]string{"a", "b"}), "both would start a process")
+	require.Zero(t, e.Overhead(nil))
+	require.EqualValues(t, 80<<20, e.Overhead([]string{"a", "b"}), "both would start a process")
 	s := open(t, e, "a")
 	alive(t, s)
-	require.Equal(t, e.Beside(nil), e.Beside([]string{"a"}))
-	require.GreaterOrEqual(t, e.Beside(nil), int64(40<<20))
+	require.Equal(t, e.Overhead(nil), e.Overhead([]string{"a"}))
+	require.GreaterOrEqual(t, e.Overhead(nil), int64(40<<20))
 	e.Reclaim()
 	require.Never(t, func() bool { return len(pidsOf(e)) == 0 }, 100*time.Millisecond, 20*time.Millisecond, "it has a session")
 	require.NoError(t, s.Close())
 	pid := pids(t, e, 1)[0]
 	e.Reclaim()
 	gone(t, pid)
-	require.Eventually(t, func() bool { return e.Beside(nil) == 0 }, slack, time.Millisecond)
+	require.Eventually(t, func() bool { return e.Overhead(nil) == 0 }, slack, time.Millisecond)
 }

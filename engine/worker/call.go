@@ -132,7 +132,7 @@ func (c *call) receive() (f frame, done bool, err error) {
 		if failure.Broken {
 			c.link.broken = true
 		}
-		return f, false, c.judge(failure.err())
+		return f, false, c.interruptCause(failure.err())
 	}
 	return f, false, nil
 }
@@ -196,8 +196,8 @@ func (c *call) wasAbandoned() bool {
 	return c.abandoned
 }
 
-// judge replaces the child's error for an interrupt with the reason for the interrupt.
-func (c *call) judge(err error) error {
+// interruptCause replaces the child's error for an interrupt with the reason for the interrupt.
+func (c *call) interruptCause(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Kind == engine.KindInterrupted {
 		if why := c.stopped(); why != nil {

@@ -99,17 +99,17 @@ func TestUnresponsiveStatementKeepsItsMemory(t *testing.T) {
 	reader, culprit := open(t, e, "a"), open(t, e, "a")
 	r, _ := stream(t, reader, engine.Lease{Memory: 128 << 20})
 	old := pids(t, e, 1)[0]
-	before := e.Beside(nil)
+	before := e.Overhead(nil)
 	hang(t, culprit, engine.Lease{Memory: lease})
 	require.NoError(t, culprit.Close())
-	held := e.Beside(nil)
+	held := e.Overhead(nil)
 	require.GreaterOrEqual(t, held, before+reserve)
 	require.Less(t, held, int64(lease))
-	require.Greater(t, e.Beside([]string{"a"}), held, "the next statement of its owner starts a process")
+	require.Greater(t, e.Overhead([]string{"a"}), held, "the next statement of its owner starts a process")
 	_, err := finish(r)
 	require.NoError(t, err)
 	gone(t, old)
-	require.Eventually(t, func() bool { return e.Beside(nil) < reserve }, slack, time.Millisecond)
+	require.Eventually(t, func() bool { return e.Overhead(nil) < reserve }, slack, time.Millisecond)
 }
 
 // TestDrainingProcessThatBreaks checks that the remaining statement is not blamed and

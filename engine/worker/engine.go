@@ -170,7 +170,7 @@ func (e *Engine) replace(ctx context.Context, s *slot) (*process, error) {
 				return nil, engine.Interrupted(engine.CauseContext)
 			}
 		}
-		s.judge(old)
+		s.recordEnd(old)
 	}
 	if wait := s.pause(time.Now()); wait > 0 {
 		if err := sleep(ctx, wait); err != nil {
@@ -209,8 +209,8 @@ const (
 	mostWait  = 500 * time.Millisecond
 )
 
-// judge records how the last process ended.
-func (s *slot) judge(old *process) {
+// recordEnd records how the last process ended.
+func (s *slot) recordEnd(old *process) {
 	served := old.hasServed()
 	s.mu.Lock()
 	defer s.mu.Unlock()

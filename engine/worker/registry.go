@@ -29,9 +29,9 @@ func (l *registry) all() []*process {
 	return slices.Clone(l.processes)
 }
 
-// Beside returns the number of bytes that the processes hold in addition to the leases of
+// Overhead returns the number of bytes that the processes hold in addition to the leases of
 // statements, plus the base memory for each of owners without a process.
-func (e *Engine) Beside(owners []string) int64 {
+func (e *Engine) Overhead(owners []string) int64 {
 	var sum int64
 	var started []string
 	for _, p := range e.processes.all() {

@@ -34,8 +34,8 @@ type RowsQuery struct {
 	Set   map[string]string
 	// Timeout is capped by the limit of statements.
 	Timeout time.Duration
-	// Judge, if not nil, hears of everything that the statement reads, before it runs.
-	Judge func(access.Basis)
+	// OnBasis, if not nil, is called with everything that the statement reads before it runs.
+	OnBasis func(access.Basis)
 }
 
 // FoundRows is what a [RowsQuery] found.
@@ -213,8 +213,8 @@ func (o *Service) positionRelations(ctx context.Context, statement *sqlguard.Que
 		out[places[i]] = r
 	}
 	p.basis = p.basis.With(run.basis)
-	if p.Judge != nil {
-		p.Judge(p.basis)
+	if p.OnBasis != nil {
+		p.OnBasis(p.basis)
 	}
 	return out, err
 }

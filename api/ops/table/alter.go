@@ -231,7 +231,7 @@ func changeProperties(alter *delta.Alteration, set map[string]string, unset []st
 	}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if slices.Contains(unset, name) {
-			broken = append(broken, catalog.FieldError{Field: "set." + name, Message: "stands in unset too"})
+			broken = append(broken, catalog.FieldError{Field: "set." + name, Message: "is in unset too"})
 		}
 		if err := note("set."+name, name, alter.SetProperties(map[string]string{name: set[name]})); err != nil {
 			return err

@@ -51,7 +51,7 @@ func (o Rules) setColumn(ctx context.Context, path access.Path, column string, w
 		if wanted.IsNullable != nil && !*wanted.IsNullable && f.Nullable {
 			questions = append(questions, question{field: "is_nullable", what: "rows without a value", required: f.Name})
 		}
-		if err := o.judge(ctx, r, questions); err != nil {
+		if err := o.checkAll(ctx, r, questions); err != nil {
 			return nil, err
 		}
 		edit := func(a *delta.Alteration) error {
@@ -147,7 +147,7 @@ func (o Rules) replacePrimaryKey(ctx context.Context, path access.Path, columns 
 			return nil, access.ErrRowsFiltered
 		}
 		questions := r.newKeys(keys, next, "columns", "columns", true)
-		if err := o.judge(ctx, r, questions); err != nil {
+		if err := o.checkAll(ctx, r, questions); err != nil {
 			return nil, err
 		}
 		a, err := r.rewrite(next, func(*delta.Alteration) error { return nil })
@@ -168,7 +168,7 @@ func (r ruled) primaryKey(columns []string) (keys constraint.Keys, err error) {
 		case !ok:
 			return keys, fault.Invalid(field, "is not a column of the table")
 		case keys.IsPrimary(f.Name):
-			return keys, fault.Invalid(field, "stands twice")
+			return keys, fault.Invalid(field, "is listed twice")
 		}
 		keys.Primary = append(keys.Primary, f.Name)
 		if err := keyable(r.snap.Schema(), keys, f.Name, field, field); err != nil {
@@ -213,8 +213,8 @@ func (r ruled) mayChoose(keys, next constraint.Keys) bool {
 	return r.view.Whole() || len(r.newKeys(keys, next, "", "", true)) == 0
 }
 
-// judge runs all checks, and returns a [RowsError] with those that rows violate.
-func (o Rules) judge(ctx context.Context, r ruled, questions []question) error {
+// checkAll runs all checks, and returns a [RowsError] with those that rows violate.
+func (o Rules) checkAll(ctx context.Context, r ruled, questions []question) error {
 	if len(questions) == 0 {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (o Rules) sameRules(ctx context.Context, now, then ruled) (none action.Meta
 		return none, err
 	}
 	questions := then.newKeys(constraint.KeysOf(then.snap.Schema(), then.snap.Properties()), keys, "primary_key", "is_unique", true)
-	if err := o.judge(ctx, then, append(questions, added...)); err != nil {
+	if err := o.checkAll(ctx, then, append(questions, added...)); err != nil {
 		return none, err
 	}
 	schema, properties, err := keys.Write(alter.Schema(), alter.Properties())

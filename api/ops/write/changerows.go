@@ -59,9 +59,9 @@ func (w *writing) find(ctx context.Context, where string, set map[string]string)
 	w.plans++
 	found, err := w.Queries.FindRows(ctx, query.RowsQuery{
 		Table: w.table, Where: where, Set: set, Timeout: w.Timeout,
-		Judge: func(b access.Basis) {
+		OnBasis: func(b access.Basis) {
 			w.basis = b
-			w.judgeBasis()
+			w.watchBasis()
 		},
 	}, func(result engine.Result) (err error) {
 		out.Count, err = spoolResult(ctx, result, filepath.Join(w.scratch, out.File), len(set))

@@ -10,9 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// judgeBasis ends the write if the caller loses a scope that it needs, or if its current
+// watchBasis has the watcher end the write if the caller loses a scope that it needs, or if its current
 // basis changes.
-func (w *writing) judgeBasis() {
+func (w *writing) watchBasis() {
 	scopes := w.Tables.CheckScopes(w.actor, w.located.Config, slices.Clone(w.scopes))
 	w.work.SetCheck(w.Tables.CheckBasis(w.actor, w.basis).And(scopes))
 }

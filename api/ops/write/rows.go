@@ -203,7 +203,7 @@ func (w *writing) permitsMerge(ctx context.Context, in MergeInput) error {
 		}
 	}
 	w.scopes = scopes
-	w.judgeBasis()
+	w.watchBasis()
 	return nil
 }
 

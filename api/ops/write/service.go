@@ -226,7 +226,7 @@ func (w *writing) open(ctx context.Context) (err error) {
 		return err
 	}
 	w.located, w.basis = w.table.Located(), access.BasisOf(w.table)
-	w.judgeBasis()
+	w.watchBasis()
 	filter, err := w.table.FilterOver(constraint.Alias)
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ type discovery struct {
 	TablesAdded    int                `json:"tablesAdded"`
 	TablesReturned int                `json:"tablesReturned"`
 	TablesVanished int                `json:"tablesVanished"`
-	TablesChanged  int                `json:"tablesChanged" doc:"Another table stands where one stood"`
+	TablesChanged  int                `json:"tablesChanged" doc:"Tables that were replaced by another table in the same place"`
 	Truncated      bool               `json:"truncated" doc:"A limit was reached; nothing was marked as vanished"`
 	Problems       []discoveryProblem `json:"problems" doc:"Folders with a log that cannot be read"`
 }

@@ -16,7 +16,7 @@ type columnSettingsInput struct {
 	Column string    `path:"column" maxLength:"255"`
 	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
 	Body   struct {
-		IsUnique     *bool `json:"isUnique,omitempty" doc:"No value stands twice; NULL does not count. Of a primary key column it follows from the key, and can be sent only together with another value of isPrimaryKey"`
+		IsUnique     *bool `json:"isUnique,omitempty" doc:"No two rows have the same value; NULL does not count. For a primary key column it follows from the key, and can be sent only together with another value of isPrimaryKey"`
 		IsPrimaryKey *bool `json:"isPrimaryKey,omitempty" doc:"Part of the primary key, whose columns together stand once; NULL compares equal"`
 		IsNullable   *bool `json:"isNullable,omitempty"`
 	}
@@ -44,7 +44,7 @@ func KeyRoutes(api huma.API, tables table.Rules) {
 			return v1.Empty{}, goesOn, err
 		})
 	v1.AddDeferrable(api, modify.With("PUT", v1.TableBase+"/primary-key", "replacePrimaryKey", "Replace the primary key").
-		Describe("The columns are judged as a combination. New and former key columns change in one commit. A long look at the rows is an "+
+		Describe("The columns are checked as a combination. New and former key columns change in one commit. A long check of the rows is an "+
 			"operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *primaryKeyInput) (v1.Empty, *catalog.Operation, error) {
 			goesOn, err := tables.ReplacePrimaryKey(ctx, in.Path(), in.Body.Columns, in.Prefer.Async())

@@ -13,14 +13,14 @@ import (
 
 type newConstraint struct {
 	Name string `json:"name" minLength:"1" maxLength:"128" doc:"Letters, digits and _; unique for the table in any case"`
-	Expr string `json:"expr" minLength:"1" maxLength:"16384" doc:"A condition over the table's columns in DuckDB's SQL, or as the list shows it; NULL breaks it"`
+	Expr string `json:"expr" minLength:"1" maxLength:"16384" doc:"A condition over the table's columns in DuckDB's SQL, or as the list shows it; NULL violates it"`
 }
 
 type constraint struct {
 	Name      string  `json:"name"`
 	Expr      string  `json:"expr" doc:"Spark's SQL where validated is true, else as it was written"`
-	Validated bool    `json:"validated" doc:"All rows satisfy it and it stands in the table's log, where every writer enforces it"`
-	Portable  bool    `json:"portable" doc:"Other writers can evaluate it, so it can stand in the table's log"`
+	Validated bool    `json:"validated" doc:"All rows satisfy it, and it is in the table's log, so every writer enforces it"`
+	Portable  bool    `json:"portable" doc:"Other writers can evaluate it, so the table's log can hold it"`
 	Enforced  bool    `json:"enforced" doc:"false: it cannot be evaluated here, so no rows can be written here"`
 	Reason    *string `json:"reason" doc:"Why it is not portable, or not enforced"`
 }
@@ -55,10 +55,9 @@ func ConstraintRoutes(api huma.API, tables table.Rules) {
 	const one = v1.TableBase + "/constraints/{name}"
 
 	v1.AddDeferrable(api, modify.With("POST", v1.TableBase+"/constraints", "addConstraints", "Add table constraints").
-		Describe("All or none. New rows must satisfy them from now on; rows that are there may break them. One that other writers can evaluate "+
-			"and that all rows satisfy goes into the table's log; others bind writes through this server. With Prefer: respond-async the look at "+
-			"the "+
-			"rows is an operation; the constraints hold at once."),
+		Describe("All or none. New rows must satisfy them from now on; existing rows may violate them. One that other writers can evaluate "+
+			"and that all rows satisfy goes into the table's log; others bind writes through this server. With Prefer: respond-async the check "+
+			"of existing rows is an operation; the constraints are in force immediately."),
 		func(ctx context.Context, in *addConstraintsInput) (v1.Empty, *catalog.Operation, error) {
 			goesOn, err := tables.AddConstraints(ctx, in.Path(), v1.Map(in.Body.Constraints, func(c newConstraint) catalog.NewConstraint {
 				return catalog.NewConstraint{Name: c.Name, Expression: c.Expr}
@@ -80,8 +79,8 @@ func ConstraintRoutes(api huma.API, tables table.Rules) {
 			return v1.Empty{}, tables.DropConstraint(ctx, in.Path(), in.Name)
 		})
 	v1.AddDeferrable(api, modify.With("POST", one+"/validate", "validateConstraint", "Validate a table constraint").
-		Describe("Looks at all rows, and moves the constraint into the table's log when they satisfy it and other writers can evaluate it. Not "+
-			"for callers whose rows are filtered. A long look is an operation, with Prefer: respond-async at once."),
+		Describe("Checks all rows, and moves the constraint into the table's log if they satisfy it and other writers can evaluate it. Not "+
+			"for callers whose rows are filtered. A long check becomes an operation, with Prefer: respond-async immediately."),
 		func(ctx context.Context, in *validateConstraintInput) (constraint, *catalog.Operation, error) {
 			c, goesOn, err := tables.ValidateConstraint(ctx, in.Path(), in.Name, in.Prefer.Async(),
 				func(c table.Constraint) any { return constraintOf(c) })

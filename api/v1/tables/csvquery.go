@@ -12,7 +12,7 @@ type CSVQuery struct {
 	Delimiter string `query:"csv_delimiter" doc:"What separates the fields of a text/csv body: one ASCII character. Default: a comma"`
 	Quote     string `query:"csv_quote" doc:"What encloses fields of a text/csv body, and is doubled within: one ASCII character. Default: a double quote"`
 	Null      string `query:"csv_null" maxLength:"256" doc:"Text that means NULL in a text/csv body where it is not quoted, beside nothing at all"`
-	Header    string `query:"csv_header" enum:"absent,present" doc:"Whether a text/csv body begins with the names of its columns; if not, fields stand in the order of the table. Default: the parameter header of Content-Type, or present"`
+	Header    string `query:"csv_header" enum:"absent,present" doc:"Whether a text/csv body begins with the names of its columns; if not, the fields are in the order of the table's columns. Default: the parameter header of Content-Type, or present"`
 }
 
 // firstSet returns the name of the first parameter that is set, or "".

@@ -26,8 +26,8 @@ func writtenOf(w write.Result) written {
 // WriteQuery holds the query parameters of every change of rows.
 type WriteQuery struct {
 	v1.TablePath
-	DryRun bool   `query:"dry_run" doc:"Judge everything, change nothing"`
-	Key    string `header:"Idempotency-Key" maxLength:"255" doc:"A request that comes again under its key is answered as the first time, and done once"`
+	DryRun bool   `query:"dry_run" doc:"Check everything, change nothing"`
+	Key    string `header:"Idempotency-Key" maxLength:"255" doc:"A repeated request with the same key gets the first reply and is executed once"`
 }
 
 func (q WriteQuery) options() write.Options {
@@ -42,8 +42,8 @@ type insertInput struct {
 type mergeInput struct {
 	WriteQuery
 	RowsBody
-	On             []string `query:"on,explode" maxItems:"100" doc:"Column names, repeated or with commas between them; default: the primary key. A JSON body has it as a member"`
-	WhenMatched    string   `query:"when_matched" enum:"update,ignore,delete" doc:"Default update: the columns that a row names, but those of on"`
+	On             []string `query:"on,explode" maxItems:"100" doc:"Column names, repeated or with commas between them; default: the primary key. In a JSON body it is a member"`
+	WhenMatched    string   `query:"when_matched" enum:"update,ignore,delete" doc:"Default update: the columns that a row names, except those of on"`
 	WhenNotMatched string   `query:"when_not_matched" enum:"insert,ignore" doc:"Default insert"`
 }
 

@@ -46,7 +46,7 @@ type column struct {
 	Comment      *string `json:"comment"`
 	IsPartition  bool    `json:"isPartition"`
 	IsPrimaryKey bool    `json:"isPrimaryKey" doc:"Part of the primary key"`
-	IsUnique     bool    `json:"isUnique" doc:"No value stands twice; NULL does not count"`
+	IsUnique     bool    `json:"isUnique" doc:"No two rows have the same value; NULL does not count"`
 	Default      *string `json:"default" doc:"Value of new rows that do not name the column, in Spark's SQL; null if there is no default, or if the column is masked for the caller"`
 }
 

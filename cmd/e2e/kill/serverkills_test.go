@@ -233,7 +233,7 @@ func (k *killed) batches(t *testing.T, table killedTable) map[int]batch {
 	for _, row := range k.Client(k.key).Rows("SELECT batch, count(*), sum(v)::BIGINT, count(DISTINCT n) FROM " + table.sql +
 		" GROUP BY batch") {
 		values := row.([]any)
-		require.Equal(t, values[1], values[3], "no row stands twice")
+		require.Equal(t, values[1], values[3], "no row is duplicated")
 		found[int(values[0].(float64))] = batch{rows: int(values[1].(float64)), sum: int(values[2].(float64))}
 	}
 	return found

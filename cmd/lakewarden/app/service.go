@@ -323,7 +323,7 @@ func newPool(settings config.Settings, eng, inner engine.Engine, registry *prome
 		var own sessions.ProcessMemory
 		reclaim = workers.Reclaim
 		overhead = func(orgs []string) int64 {
-			return workers.Beside(orgs) + min(own.Bytes(time.Now()), settings.Memory*mib/serverShare)
+			return workers.Overhead(orgs) + min(own.Bytes(time.Now()), settings.Memory*mib/serverShare)
 		}
 	}
 	return sessions.New(eng, sessions.Options{

@@ -118,14 +118,14 @@ func (g *Guard) Err() error {
 	return engine.Interrupted(c)
 }
 
-// Judge replaces DuckDB's error for an interrupt with the reason for it, also for a read of a
-// remote store that failed because its statement was stopped. Other errors, which came first, are
-// returned unchanged.
+// InterruptCause replaces DuckDB's error for an interrupt with the reason for it, also for a
+// read of a remote store that failed because its statement was stopped. It returns other
+// errors, which came first, unchanged.
 //
 // When one thread of a statement fails, DuckDB interrupts the others, and sometimes reports one of
 // these interrupts. If no interrupt was requested, the cause is a value that the error does not
 // name.
-func (g *Guard) Judge(err error) error {
+func (g *Guard) InterruptCause(err error) error {
 	e := AsError(err)
 	if e == nil || e.Kind != engine.KindInterrupted && e.Kind != engine.KindIO {
 		return err

@@ -20,10 +20,10 @@ func TestAnInterruptThatNobodyAskedFor(t *testing.T) {
 	g := NewGuard(ctx, nil, 0, in, nil)
 	defer g.End()
 
-	require.NotErrorIs(t, g.Judge(stopped), engine.ErrInterrupted)
+	require.NotErrorIs(t, g.InterruptCause(stopped), engine.ErrInterrupted)
 	value := &engine.Error{Kind: engine.KindRuntime, Class: "conversion"}
-	require.Equal(t, error(value), g.Judge(value))
+	require.Equal(t, error(value), g.InterruptCause(value))
 	cancel()
-	require.ErrorIs(t, g.Judge(stopped), engine.ErrInterrupted)
-	require.Equal(t, error(value), g.Judge(value), "what came first stays")
+	require.ErrorIs(t, g.InterruptCause(stopped), engine.ErrInterrupted)
+	require.Equal(t, error(value), g.InterruptCause(value), "what came first stays")
 }
