@@ -127,6 +127,9 @@ func (p Program) makeDemo(ctx context.Context, settings config.Settings, path st
 	if err := makeDemoPolicies(asAdmin, admin.Policies{Store: store, Lake: discovery.Lake}, made); err != nil {
 		return d, err
 	}
+	if err := makeDemoDomains(asAdmin, store, catalog.UserID(boot.UserID), made); err != nil {
+		return d, err
+	}
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		return d, err
@@ -180,7 +183,7 @@ func (p Program) writeDemoTables(ctx context.Context, root string) error {
 	}
 	defer func() { _ = eng.Close() }() // the tables are already written
 	for _, name := range demodata.Tables {
-		raw, err := demodata.Files.ReadFile(name + ".parquet")
+		raw, err := demodata.Files.ReadFile(demodata.FileOf(name))
 		if err != nil {
 			return err
 		}
@@ -194,7 +197,7 @@ func (p Program) writeDemoTables(ctx context.Context, root string) error {
 		}
 		_, err = write.Import(ctx, eng, []string{temp}, write.Imported{
 			Schema: schema, PartitionBy: demodata.PartitionBy[name], Bucket: objstore.Prefix(bucket, name), Scratch: temp,
-			Rows: engine.Statement{SQL: "SELECT * FROM read_parquet(" + engine.QuoteString(source) + ", hive_partitioning=false)"},
+			Rows: engine.Statement{SQL: demodata.RowsOf(name, "read_parquet("+engine.QuoteString(source)+", hive_partitioning=false)")},
 		}, delta.Options{EngineInfo: "Lakewarden/" + p.Version})
 		if err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
@@ -263,7 +266,7 @@ func makeDemoPolicies(ctx context.Context, policies admin.Policies, config catal
 func (d demo) tour(address string) string {
 	const ask = `curl -s http://%s/v1/query -H "Authorization: Bearer $%s" --json '{"sql":"%s"}'` + "\n"
 	const count = "SELECT carrier, count(*) AS flights FROM nycflights.flights GROUP BY 1 ORDER BY 2 DESC LIMIT 5"
-	text := fmt.Sprintf("Organisation %s has five tables of flights. Three people see them:\n\n", d.OrganisationID)
+	text := fmt.Sprintf("Organisation %s has tables of flights, airlines, airports, planes, models and weather. Three people see them:\n\n", d.OrganisationID)
 	text += fmt.Sprintf("export ADMIN=%s\nexport ANA=%s   # flights of UA and DL\nexport BEN=%s   # flights from JFK\n\n",
 		d.Admin.APIKey, d.Ana.APIKey, d.Ben.APIKey)
 	text += fmt.Sprintf(ask, address, "ADMIN", count) + fmt.Sprintf(ask, address, "ANA", count) + fmt.Sprintf(ask, address, "BEN", count)

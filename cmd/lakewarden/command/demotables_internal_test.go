@@ -25,6 +25,10 @@ for table in ["airlines", "airports", "planes", "weather", "flights"]:
     keys = [(name, "ascending") for name in published.column_names]
     ours = ours.select(published.column_names).cast(published.schema)
     assert ours.sort_by(keys).equals(published.sort_by(keys)), table
+models = deltalake.DeltaTable(sys.argv[1] + "/models").to_pyarrow_table().to_pylist()
+planes = pq.read_table("demodata/planes.parquet", columns=["manufacturer", "model"]).to_pylist()
+pair = lambda row: (row["manufacturer"], row["model"])
+assert [pair(row) for row in models] == sorted(set(map(pair, planes))), "models"
 assert deltalake.DeltaTable(sys.argv[1] + "/flights").metadata().partition_columns == ["month"]
 assert len(deltalake.DeltaTable(sys.argv[1] + "/flights").file_uris([("month", "=", "7")])) == 1
 import os; sys.stdout.flush(); os._exit(0) # threads of the libraries can abort the orderly end

@@ -7,10 +7,10 @@ package demodata
 
 import "embed"
 
-// Files holds one <table>.parquet for each name of [Tables].
+// Files holds the Parquet files that [FileOf] names.
 //
 //go:embed *.parquet
 var Files embed.FS
 
 // Tables lists the tables in the order in which they are created.
-var Tables = []string{"airlines", "airports", "planes", "weather", "flights"}
+var Tables = []string{"airlines", "airports", "planes", "models", "weather", "flights"}

@@ -14,6 +14,7 @@ var Columns = map[string][]Column{
 		{"tailnum", "string"}, {"year", "long"}, {"type", "string"}, {"manufacturer", "string"}, {"model", "string"},
 		{"engines", "long"}, {"seats", "long"}, {"speed", "long"}, {"engine", "string"},
 	},
+	"models": {{"manufacturer", "string"}, {"model", "string"}},
 	"weather": {
 		{"origin", "string"}, {"year", "long"}, {"month", "long"}, {"day", "long"}, {"hour", "long"}, {"temp", "double"},
 		{"dewp", "double"}, {"humid", "double"}, {"wind_dir", "long"}, {"wind_speed", "double"}, {"wind_gust", "double"},
@@ -29,3 +30,20 @@ var Columns = map[string][]Column{
 
 // PartitionBy holds the partition columns of the tables that have some.
 var PartitionBy = map[string][]string{"flights": {"month"}}
+
+// FileOf returns the name of the file in [Files] that holds the rows of a table.
+func FileOf(table string) string {
+	if table == "models" {
+		return "planes.parquet"
+	}
+	return table + ".parquet"
+}
+
+// RowsOf returns the statement, in DuckDB's SQL, that selects the rows of a table from a
+// relation over its file.
+func RowsOf(table, relation string) string {
+	if table == "models" {
+		return "SELECT DISTINCT manufacturer, model FROM " + relation + " ORDER BY manufacturer, model"
+	}
+	return "SELECT * FROM " + relation
+}
