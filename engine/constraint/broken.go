@@ -40,17 +40,19 @@ func (s Scope) Broken(ctx context.Context, rules []Rule, rows Relation) (Report,
 }
 
 // brokenSQL scans the rows once. For rows that break nothing, which is usual, only the conditions
-// are evaluated.
+// are evaluated. Each condition is written once, so that a subquery in it is evaluated once.
 func brokenSQL(rules []Rule, rows Relation) string {
-	conditions, items, classes := make([]string, len(rules)), make([]string, len(rules)), make([]string, len(rules))
+	conditions, names := make([]string, len(rules)), make([]string, len(rules))
+	items, classes := make([]string, len(rules)), make([]string, len(rules))
 	for i, r := range rules {
-		conditions[i] = r.broken(Alias)
-		items[i] = "CASE WHEN " + conditions[i] + " THEN " + itoa(i) + "::BIGINT END"
+		names[i] = "b" + itoa(i)
+		conditions[i] = r.broken(Alias) + " AS " + names[i]
+		items[i] = "CASE WHEN " + names[i] + " THEN " + itoa(i) + "::BIGINT END"
 		classes[i] = itoa(int(r.Kind))
 	}
-	return "WITH broken AS MATERIALIZED (SELECT " + rows.row(Alias) + "::BIGINT AS lw_row, [" + strings.Join(items, ", ") +
-		"] AS rules FROM " +
-		rows.as(Alias) + " WHERE " + strings.Join(conditions, " OR ") + "), " +
+	return "WITH broken AS MATERIALIZED (SELECT lw_row, [" + strings.Join(items, ", ") + "] AS rules FROM (SELECT " +
+		rows.row(Alias) + "::BIGINT AS lw_row, " + strings.Join(conditions, ", ") + " FROM " + rows.as(Alias) +
+		") WHERE " + strings.Join(names, " OR ") + "), " +
 		"each AS MATERIALIZED (SELECT lw_row, unnest(rules) AS rule FROM broken), " +
 		"classed AS MATERIALIZED (SELECT lw_row, rule, [" + strings.Join(classes, ", ") +
 		"][rule + 1] AS class FROM each WHERE rule IS NOT NULL), " +
@@ -64,4 +66,14 @@ func (s Scope) CountBroken(ctx context.Context, rule Rule, rows Relation) (int64
 	var total int64
 	err := s.query(ctx, "SELECT count(*) FROM "+rows.as(Alias)+" WHERE "+rule.broken(Alias), func(c []scalar) { total = c[0].number })
 	return total, err
+}
+
+// BrokenValues counts the rows of a relation that break a rule, and lists the different values
+// of a text expression over the relation with the [Alias] in these rows: the first limit values,
+// in order. The relation needs no row numbers.
+func (s Scope) BrokenValues(ctx context.Context, rule Rule, text string, rows Relation, limit int) (total int64, values []string, err error) {
+	grouped := "SELECT " + text + " AS lw_text, count(*) AS lw_rows FROM " + rows.as(Alias) + " WHERE " + rule.broken(Alias) + " GROUP BY 1"
+	sql := "SELECT lw_text, (sum(lw_rows) OVER ())::BIGINT FROM (" + grouped + ") ORDER BY lw_text LIMIT " + itoa(limit)
+	err = s.query(ctx, sql, func(c []scalar) { values, total = append(values, c[0].text), c[1].number })
+	return total, values, err
 }

@@ -1,6 +1,7 @@
 // Package constraint holds the rules that every row of a table must satisfy, and finds the
 // rows that break them: NOT NULL, CHECK constraints, column invariants, unique columns, the
-// primary key, and the writer's own row filter on the rows that it writes.
+// primary key, the domains of columns, and the writer's own row filter on the rows that it
+// writes.
 //
 // # Sources of rules
 //

@@ -17,6 +17,8 @@ const (
 	NotNull Kind = iota
 	// Checked: an expression is TRUE.
 	Checked
+	// InDomain: a column has a value of its domain.
+	InDomain
 	// Filtered: the row is visible to its writer.
 	Filtered
 )
@@ -43,6 +45,25 @@ func CheckRule(name string, check Check) Rule {
 	}
 	return r
 }
+
+// DomainRule returns the rule that a column has a value of its domain. others are further
+// columns on which that depends. broken returns SQL for the condition under which a row of
+// the relation with an alias has another value; it must be TRUE or FALSE and must not fail.
+func DomainRule(column string, others []string, broken func(alias string) string) Rule {
+	return Rule{Kind: InDomain, Name: column, Column: column, Columns: append([]string{column}, others...), broken: broken}
+}
+
+// Unless returns the rule for the rows that do not satisfy a condition, which is generated
+// SQL over the relation with the [Alias]. A row for which it is NULL does not satisfy it.
+func (r Rule) Unless(condition string) Rule {
+	broken := r.broken
+	r.broken = func(alias string) string { return "(" + broken(alias) + " AND NOT coalesce(" + condition + ", false))" }
+	return r
+}
+
+// Broken returns the condition, in DuckDB's SQL, under which a row of the relation with this
+// alias breaks the rule. It is TRUE or FALSE and cannot fail.
+func (r Rule) Broken(alias string) string { return r.broken(alias) }
 
 // RowFilter returns the rule that a written row satisfies the writer's filter: a generated
 // predicate in DuckDB's SQL, whose columns are qualified with [Alias].

@@ -20,8 +20,10 @@ type newRows struct {
 	// changed names the BOOLEAN column that reports whether a row replaces an
 	// existing row; if empty, every row does.
 	changed string
-	// canChange reports whether the write can give one of the columns a new value;
-	// nil means that it can.
+	// adds reports that some rows may replace no existing row.
+	adds bool
+	// canChange reports whether the write can give one of the columns a new value in
+	// a row that replaces an existing row; nil means that it can.
 	canChange func(columns []string) bool
 	// knownFree reports whether it is already known that no remaining row of the
 	// table has a new row's key; nil means never.
@@ -48,16 +50,26 @@ func (w *write) check(ctx context.Context, f newRows, pass func(path string) boo
 	return w.checkRepeated(ctx, f)
 }
 
-// checkRows checks the new rows against NOT NULL and CHECK constraints and the
-// writer's row filter.
+// checkRows checks the new rows against NOT NULL and CHECK constraints, domains and
+// the writer's row filter.
 func (w *write) checkRows(ctx context.Context, f newRows) error {
 	all := w.Rules.Rows()
+	domains, sources := w.domainRules(f)
+	offset := len(all)
+	for _, d := range domains {
+		all = append(all, d.Rule)
+	}
 	if w.Filter != "" {
 		all = append(all, constraint.RowFilter(w.Filter))
 	}
-	report, err := w.scope(f.relation).Broken(ctx, all, f.rules())
+	report, err := w.scope(f.relation, sources...).Broken(ctx, all, f.rules())
 	if err != nil || report.Total == 0 {
 		return err
+	}
+	for _, b := range report.Breaches {
+		if all[b.Rule].Kind == constraint.InDomain && domains[b.Rule-offset].Err != nil {
+			return domains[b.Rule-offset].Err
+		}
 	}
 	broken := &RowsError{Kind: BrokenRule, Total: report.Total}
 	rows := make([]int64, len(report.Breaches))
@@ -77,6 +89,8 @@ func (w *write) checkRows(ctx context.Context, f newRows) error {
 			breach.Column, breach.Message = rule.Name, "must not be null"
 		case constraint.Checked:
 			breach.Message = "breaks the constraint " + rule.Name
+		case constraint.InDomain:
+			breach.Message = "lies outside the domain of the column"
 		case constraint.Filtered:
 			broken.Kind, breach.Column, breach.Message = BrokenFilter, "", "lies outside the caller's row filter"
 		}
@@ -86,6 +100,22 @@ func (w *write) checkRows(ctx context.Context, f newRows) error {
 		broken.Breaches = append(broken.Breaches, breach)
 	}
 	return broken
+}
+
+// domainRules returns the domains that the new rows can break, with the sources of
+// their rules. A domain whose columns the write cannot change is checked only for rows
+// that replace no row: existing values may lie outside of it.
+func (w *write) domainRules(f newRows) (domains []Domain, sources []engine.Source) {
+	for _, d := range w.Domains {
+		if f.canChange != nil && !f.canChange(d.Rule.Columns) {
+			if !f.adds {
+				continue
+			}
+			d.Rule = d.Rule.Unless(column(engine.QuoteIdent(constraint.Alias), f.changed))
+		}
+		domains, sources = append(domains, d), append(sources, d.Sources...)
+	}
+	return domains, unique(sources)
 }
 
 // revealsHidden reports whether the breaches, or their number, depend on columns of
@@ -123,7 +153,7 @@ func sameRows(_ context.Context, rows []int64) (map[int64]int64, error) {
 // affectedKeys returns the keys that the new rows can break.
 func (w *write) affectedKeys(f newRows) []constraint.Key {
 	return slices.DeleteFunc(w.Rules.AllKeys(), func(k constraint.Key) bool {
-		return f.canChange != nil && !f.canChange(keyColumns(k))
+		return !f.adds && f.canChange != nil && !f.canChange(keyColumns(k))
 	})
 }
 

@@ -20,7 +20,7 @@ type Kind int
 
 // The kinds, in the order in which they are checked.
 const (
-	// BrokenRule: a row violates NOT NULL or a CHECK constraint: 422.
+	// BrokenRule: a row violates NOT NULL, a CHECK constraint or a domain: 422.
 	BrokenRule Kind = iota
 	// BrokenFilter: the writer would not see the new row: 403.
 	BrokenFilter

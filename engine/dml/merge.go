@@ -313,7 +313,7 @@ func (j *merge) rowsToWrite(ctx context.Context) (newRows, int64, error) {
 		return j.fromRequest(unmatched, both), j.m.Count - j.matchedRequestRows, nil
 	case once && !j.m.Insert:
 		return j.fromRequest(matched, both), j.matchCount, nil
-	case once && (j.Snapshot.ChangeFeed() || j.ids != nil):
+	case once && (j.Snapshot.ChangeFeed() || j.ids != nil || slices.ContainsFunc(j.Domains, j.isOnKey)):
 		return j.fromRequest(all, both), j.m.Count, nil
 	case once: // nothing depends on which rows replace others
 		return j.fromRequest(staged("NULL", ""), j.rows.sources), j.m.Count, nil
@@ -329,8 +329,8 @@ func (j *merge) rowsToWrite(ctx context.Context) (newRows, int64, error) {
 func (j *merge) fromRequest(sql string, sources []engine.Source) newRows {
 	return newRows{
 		relation: relation{from: "(" + sql + ")", sources: sources, row: j.names.index},
-		changed:  j.names.changed, knownFree: j.onIsKey, knownDistinct: j.onIsKey,
-		requestRows: sameRows,
+		changed:  j.names.changed, adds: j.m.Insert, canChange: j.canChange,
+		knownFree: j.onIsKey, knownDistinct: j.onIsKey, requestRows: sameRows,
 	}
 }
 
@@ -340,7 +340,7 @@ func (j *merge) spooled(names []string) newRows {
 	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: sqltype.BigInt},
 		engine.Column{Name: j.names.changed, Type: sqltype.Boolean})
 	r := j.scratchFiles(j.withID(columns), names...)
-	return newRows{relation: r, changed: j.names.changed, knownFree: j.onIsKey,
+	return newRows{relation: r, changed: j.names.changed, adds: j.m.Insert, canChange: j.canChange, knownFree: j.onIsKey,
 		requestRows: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
 			texts := make([]string, len(rows))
 			for i, n := range rows {
@@ -355,6 +355,19 @@ func (j *merge) spooled(names []string) newRows {
 			return places, err
 		}}
 }
+
+// canChange reports whether an update gives one of the columns a new value: some row
+// of the request names it, and the merge is not on it.
+func (j *merge) canChange(columns []string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool {
+		naming, _ := j.m.naming(name, "")
+		return naming != "" && !slices.Contains(j.m.On, name)
+	})
+}
+
+// isOnKey reports whether an update leaves the columns of a domain unchanged, so that
+// only added rows are checked.
+func (j *merge) isOnKey(d Domain) bool { return !j.canChange(d.Rule.Columns) }
 
 // unique removes duplicate sources.
 func unique(sources []engine.Source) []engine.Source {

@@ -30,6 +30,8 @@ type Table struct {
 	Columns []engine.Column
 	// Rules are the constraints of the version.
 	Rules *constraint.Set
+	// Domains are the domains of columns.
+	Domains []Domain
 	// Filter is the predicate that every row the writer sees satisfies. Its columns
 	// are qualified with [constraint.Alias]; empty means that the writer sees every
 	// row.
@@ -45,6 +47,18 @@ type Table struct {
 	// rows, an order that depends on the number of rows would reveal the number of
 	// hidden ones.
 	KeepOrder bool
+}
+
+// Domain is the rule of a column's domain.
+type Domain struct {
+	// Rule is checked for new rows, and for changed rows if the write can change one of
+	// its columns.
+	Rule constraint.Rule
+	// Sources are the tables that Rule reads, in addition to the new rows.
+	Sources []engine.Source
+	// Err, if not nil, is returned for rows that break the rule, because the allowed
+	// values are unknown. Rule then is broken by every row with a value.
+	Err error
 }
 
 // Options holds the session, the identity and the hooks of a write.
