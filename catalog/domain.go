@@ -34,11 +34,16 @@ const (
 	// MaxDomainLabelBytes and MaxDomainDescriptionBytes bound the texts of a value.
 	MaxDomainLabelBytes       = 255
 	MaxDomainDescriptionBytes = 4096
+	// MaxDomainNameLength bounds the name of a shared domain, in characters.
+	MaxDomainNameLength = 100
 )
 
 // DomainSource is the table from which a reference or hierarchical domain takes its
 // values. Columns are identified by their physical names, which no rename changes.
 type DomainSource struct {
+	// Config is where the table was registered when the source was set. A table that was
+	// moved since then is found by its id; Config decides only if several registrations
+	// of it are live.
 	Config ConfigID
 	Table  DeltaID
 	// Column holds the values: the column of a reference, or the child key of a lookup.
@@ -107,6 +112,9 @@ type DomainValue struct {
 // hierarchical domain: it is the text of a parent in the same input, or of an existing
 // parent.
 type NewDomainValue struct {
+	// ID gives the value an id that it had before, to undo a change. Empty means that an
+	// equal value of the replaced domain passes on its id, or that the store chooses one.
+	ID                 ValueID
 	Parent             string
 	Value              string
 	Label, Description string
@@ -148,7 +156,14 @@ type DomainValues struct {
 
 // ColumnDomainAt names a column, by its physical name, and the parent column that a
 // hierarchical domain compares it with.
-type ColumnDomainAt struct{ Column, Parent string }
+type ColumnDomainAt struct {
+	Column, Parent string
+	// Expected, unless empty, is the domain that the column must have before the change,
+	// and ExpectedVersion its version. Otherwise the change fails with
+	// [ErrVersionConflict]. A change is undone this way only if it is still the last one.
+	Expected        DomainID
+	ExpectedVersion int64
+}
 
 // DomainTarget is a domain that is to be changed. Table is the table whose column owns
 // the domain; it is empty for a shared domain. ExpectedVersion may be [AnyVersion].
@@ -180,7 +195,8 @@ const (
 
 // ValueChange is a change of a value together with the rows that have it. While it is
 // under way, From and To are both allowed; after [Domains.NarrowValueChange] only To is.
-// It survives the replica that began it.
+// It survives the replica that began it: whoever holds it gives all rows with From the
+// text To, narrows it, repeats that for rows that were committed in between, and ends it.
 type ValueChange struct {
 	ID     ValueChangeID
 	Org    OrgID
@@ -192,8 +208,10 @@ type ValueChange struct {
 	From, To, Parent string
 	// Narrowed reports that From is not allowed any more.
 	Narrowed bool
-	By       UserID
-	Holder   string
+	// Withdrawn reports that [Domains.WithdrawValueChange] has exchanged From and To.
+	Withdrawn bool
+	By        UserID
+	Holder    string
 }
 
 // Domains stores the domains of columns. They refer to the table's Delta id and to the
@@ -208,15 +226,17 @@ type Domains interface {
 	// DomainValues returns the values of a domain, for enforcement and for callers who
 	// may read it.
 	DomainValues(ctx context.Context, org OrgID, domain DomainID) (DomainValues, error)
-	// SetColumnDomain gives a column a domain of its own and replaces an earlier one.
-	// Values that a replaced domain of the column's own had keep their ids. It
-	// returns [FieldErrors], and [ErrValueChange] while a value change is under way.
+	// SetColumnDomain gives a column a domain of its own. A domain that the column has of
+	// its own is replaced and keeps its id, and its values keep theirs if the kind is the
+	// same. It returns [FieldErrors], [ErrDomainCycle], and [ErrValueChange] while a
+	// value change is under way.
 	SetColumnDomain(ctx context.Context, viewer Viewer, table TableID, at ColumnDomainAt, domain NewDomain, by UserID) (ColumnDomain, error)
-	// UseDomain gives a column a shared domain and replaces an earlier one.
+	// UseDomain gives a column a shared domain in place of the one that it has. It returns
+	// the errors of SetColumnDomain.
 	UseDomain(ctx context.Context, viewer Viewer, table TableID, at ColumnDomainAt, domain DomainID, by UserID) (ColumnDomain, error)
 	// RemoveColumnDomain removes the domain of a column. It returns [ErrNotFound], and
 	// [ErrValueChange].
-	RemoveColumnDomain(ctx context.Context, viewer Viewer, table TableID, column string) error
+	RemoveColumnDomain(ctx context.Context, viewer Viewer, table TableID, at ColumnDomainAt) error
 
 	// CreateDomain creates a shared domain. It returns [ErrExists] with field name.
 	CreateDomain(ctx context.Context, org OrgID, domain NewDomain, by UserID) (Domain, error)
@@ -225,10 +245,11 @@ type Domains interface {
 	// ListDomains lists the shared domains by name.
 	ListDomains(ctx context.Context, org OrgID, page Page) (List[Domain], error)
 	// ReplaceDomain replaces the content of a shared domain. Values that stay keep
-	// their ids. It returns [ErrValueChange].
+	// their ids. It returns [ErrExists] with field name, [ErrValueChange],
+	// [ErrDomainCycle], and [ErrDomainKind] for another kind while columns use the domain.
 	ReplaceDomain(ctx context.Context, org OrgID, domain DomainID, expectedVersion int64, content NewDomain) (Domain, error)
-	// DeleteDomain removes a shared domain that no column uses. It returns
-	// [ErrDomainInUse].
+	// DeleteDomain removes a shared domain. It returns [ErrDomainInUse] if a column uses
+	// it.
 	DeleteDomain(ctx context.Context, org OrgID, domain DomainID, expectedVersion int64) error
 	// DomainUses returns the columns that use a shared domain.
 	DomainUses(ctx context.Context, org OrgID, domain DomainID) ([]ColumnDomain, error)
@@ -246,26 +267,35 @@ type Domains interface {
 	RenameDomainValue(ctx context.Context, target DomainTarget, value ValueID, text string) (Domain, error)
 	// DeleteDomainValue removes a value, and with a parent its children.
 	DeleteDomainValue(ctx context.Context, target DomainTarget, value ValueID) (Domain, error)
-	// RestoreDomainValues adds values with the ids that they had: it undoes
-	// DeleteDomainValue.
+	// RestoreDomainValues adds values with the ids that they had, parents before children:
+	// it undoes DeleteDomainValue. Values that the domain has again are left out. It
+	// succeeds also while a value change is under way, because rows may have the values.
 	RestoreDomainValues(ctx context.Context, target DomainTarget, values []DomainValue) (Domain, error)
 
-	// BeginValueChange records a change under way, and allows its To beside its From. It
-	// returns [ErrValueChange] if the domain has one already, and [ErrExists].
+	// BeginValueChange records a change under way, and allows its To beside its From. The
+	// store sets From and Parent, and the id if it is empty. It returns [ErrValueChange]
+	// if the domain has a change already, [ErrExists] with field value for a rename to
+	// the text of another value, and [FieldErrors] for a replacement by a text that is
+	// not another value with the same parent.
 	BeginValueChange(ctx context.Context, target DomainTarget, change ValueChange) (ValueChange, error)
 	// RenewValueChange records that the holder still works on a change. It returns
 	// [ErrNotFound] if another holder has taken it over.
 	RenewValueChange(ctx context.Context, change ValueChangeID, holder string) error
 	// NarrowValueChange ends that From is allowed. Idempotent.
 	NarrowValueChange(ctx context.Context, change ValueChangeID) error
-	// EndValueChange removes the record of a narrowed change.
+	// EndValueChange removes the record of a narrowed change. Idempotent. It returns
+	// [ErrValueChange] for a change that is not narrowed.
 	EndValueChange(ctx context.Context, change ValueChangeID) error
-	// WithdrawValueChange removes a change that is not narrowed, and with it its To.
-	// The caller makes sure that no row has To on account of the change.
+	// WithdrawValueChange gives up a change whose rows cannot be rewritten. It returns
+	// [ErrValueChange] for a change that was narrowed before. Of a replacement it removes
+	// the record: both values stay allowed. A rename changes its direction: From and To
+	// are exchanged and the change counts as narrowed, so that rows that got the new text
+	// in the meantime can be given the former one by whoever holds the change.
+	// Idempotent.
 	WithdrawValueChange(ctx context.Context, change ValueChangeID) error
 	// TakeValueChanges returns the changes, of all organisations, that were not renewed
 	// since the given time, or whose holder is the given one, and makes the holder
-	// theirs.
+	// theirs. The caller leaves out those that it works on already.
 	TakeValueChanges(ctx context.Context, holder string, since time.Time) ([]ValueChange, error)
 }
 

@@ -55,6 +55,10 @@ var (
 	// ErrDomainKind is returned by changes of values of a domain whose kind has no such
 	// values. It becomes 409 domain_type_mismatch.
 	ErrDomainKind = errors.New("domain is of another kind")
+	// ErrDomainCycle is returned if the values that a domain allows in a column would
+	// depend on the column itself, through sources and parent columns. It becomes 422
+	// domain_cycle.
+	ErrDomainCycle = errors.New("domain depends on its own column")
 	// ErrValueChange is returned by changes of a domain while a value of it is being
 	// renamed or replaced in rows. Retry later. It becomes 409.
 	ErrValueChange = errors.New("a value of the domain is being changed")

@@ -28,9 +28,11 @@ type Store interface {
 	Tables
 	Policies
 	Constraints
+	Domains
 	APIKeys
 	Operations
 	WriteLeases
+	Publications
 	WriteKeys
 	Audit
 	Epochs

@@ -45,6 +45,14 @@ type fixture struct {
 	running, ended catalog.Operation
 	// write is the lease of a write under way.
 	write catalog.WriteLeaseID
+	// own is the domain of column "a" of table, and value its only value. shared is used by
+	// column "a" of spaced, unused by none. changing is a change of the domain of column "c"
+	// of table.
+	own      catalog.Domain
+	value    catalog.ValueID
+	shared   catalog.Domain
+	unused   catalog.Domain
+	changing catalog.ValueChangeID
 }
 
 // outsider is an administrator of another organisation; nobody is a member
@@ -147,10 +155,36 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 	require.NoError(tb, inner.FinishOperation(ctx, "runner", f.ended.ID, cancelled()))
 	f.write, err = inner.BeginWrite(ctx, catalog.NewWrite{Org: f.org, Table: "delta", Kind: catalog.WriteRows})
 	require.NoError(tb, err)
+	f.fillDomains(ctx)
 	_, err = inner.ClaimWriteKey(ctx, f.org, "claimed", "fingerprint")
 	require.NoError(tb, err)
 	require.NoError(tb, inner.AppendAudit(ctx, catalog.AuditEntry{Org: f.org, Action: "a.b", Outcome: catalog.OutcomeAllow}))
 	return f
+}
+
+// fillDomains creates the domains of the fixture.
+func (f *fixture) fillDomains(ctx context.Context) {
+	system, owner := catalog.SystemViewer(f.org), f.users["owner"]
+	set := func(column string) (catalog.Domain, catalog.ValueID) {
+		c, err := f.inner.SetColumnDomain(ctx, system, f.table.ID, catalog.ColumnDomainAt{Column: column}, fixedDomain(""), owner)
+		require.NoError(f, err)
+		values, err := f.inner.DomainValues(ctx, f.org, c.Domain.ID)
+		require.NoError(f, err)
+		return c.Domain, values.Values[0].ID
+	}
+	f.own, f.value = set("a")
+	var err error
+	f.shared, err = f.inner.CreateDomain(ctx, f.org, fixedDomain("shared"), owner)
+	require.NoError(f, err)
+	_, err = f.inner.UseDomain(ctx, system, f.spaced.ID, catalog.ColumnDomainAt{Column: "a"}, f.shared.ID, owner)
+	require.NoError(f, err)
+	f.unused, err = f.inner.CreateDomain(ctx, f.org, fixedDomain("unused"), owner)
+	require.NoError(f, err)
+	other, value := set("c")
+	begun, err := f.inner.BeginValueChange(ctx, catalog.DomainTarget{Org: f.org, Viewer: system, Table: f.table.ID, Domain: other.ID},
+		catalog.ValueChange{Kind: catalog.ValueRename, Value: value, To: "renamed", By: owner, Holder: "holder"})
+	require.NoError(f, err)
+	f.changing = begun.ID
 }
 
 func (f *fixture) newConfig(workspace catalog.WorkspaceID, owner, name string) catalog.StorageConfig {

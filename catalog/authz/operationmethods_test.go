@@ -12,6 +12,7 @@ import (
 var methods = func() map[string]method {
 	all := maps.Clone(otherMethods)
 	maps.Copy(all, operationMethods)
+	maps.Copy(all, domainMethods)
 	return all
 }()
 

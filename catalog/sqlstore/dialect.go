@@ -14,6 +14,9 @@ type dialect struct {
 	migrations migrations.Dialect
 	// numbered placeholders ($1) instead of question marks.
 	numbered bool
+	// share is the clause that lets a SELECT lock its rows against changes. Empty means
+	// that transactions never run at the same time.
+	share string
 	// notify is executed in the transaction that raised the epoch. Empty means no
 	// statement.
 	notify string

@@ -34,9 +34,11 @@ func loadRegistrations(ctx context.Context, tx session, config catalog.StorageCo
 			r.taken[catalog.FoldName(t.Name)] = true
 		}
 	}
-	governed, err := list(ctx, tx, value[catalog.DeltaID],
-		"SELECT delta_id FROM policies WHERE org_id = ? AND delta_id <> '' UNION SELECT delta_id FROM table_constraints WHERE org_id = ?",
-		config.Org, config.Org)
+	governed, err := list(ctx, tx, value[catalog.DeltaID], `SELECT delta_id FROM policies WHERE org_id = ? AND delta_id <> ''
+		UNION SELECT delta_id FROM table_constraints WHERE org_id = ?
+		UNION SELECT delta_id FROM column_domains WHERE org_id = ?
+		UNION SELECT source_delta_id FROM domains WHERE org_id = ? AND source_delta_id <> ''`,
+		config.Org, config.Org, config.Org, config.Org)
 	for _, id := range governed {
 		r.governed[id] = true
 	}

@@ -138,6 +138,7 @@ func openPostgres(ctx context.Context, databaseURL string, options Options) (*St
 	return newStore(ctx, dialect{
 		migrations: migrations.Postgres,
 		numbered:   true,
+		share:      " FOR SHARE",
 		notify:     "SELECT pg_notify('" + epochChannel + "', '')",
 		failure:    postgresFailure,
 	}, db, db, options)

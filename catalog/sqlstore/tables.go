@@ -201,6 +201,9 @@ func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.
 			if err := s.copyConstraints(ctx, tx, t.Org, t.PreviousDeltaID, t.DeltaID, by); err != nil {
 				return err
 			}
+			if err := s.copyDomains(ctx, tx, t.PreviousDeltaID, t.Table, by); err != nil {
+				return err
+			}
 		}
 		t.State = catalog.TableLive
 		if err := s.updateTable(ctx, tx, &t.Table); err != nil {
