@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/sqltype"
@@ -173,14 +174,15 @@ func Literal(t delta.DataType, canonical string) string {
 	return "CAST(" + engine.QuoteString(canonical) + " AS " + deltasql.Type(t).String() + ")"
 }
 
-// ConditionValue returns a canonical text in the form that conditions have. It reports
-// false for types that conditions do not compare.
-func ConditionValue(t delta.DataType, canonical string) (engine.ConditionValue, bool) {
-	switch t {
+// Equal returns the condition that a column has the value of a canonical text, as SQL over
+// the relation with the alias of package constraint, and for pruning.
+func Equal(c Column, canonical string) (sql string, condition engine.Condition) {
+	sql = c.in(constraint.Alias) + " = " + try(c.Type, canonical)
+	switch c.Type {
 	case delta.Float, delta.Double:
-		return "", false
+		return sql, engine.Condition{}
 	case delta.Timestamp, delta.TimestampNTZ:
 		canonical = strings.TrimSuffix(strings.Replace(canonical, "T", " ", 1), "Z")
 	}
-	return engine.ConditionValue(canonical), true
+	return sql, engine.Condition{Op: engine.ConditionEqual, Column: c.Name, Values: []engine.ConditionValue{engine.ConditionValue(canonical)}}
 }

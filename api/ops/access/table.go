@@ -108,6 +108,19 @@ func (t Table) Column(name string) (delta.Field, bool) {
 	return fields[i], true
 }
 
+// PhysicalName returns the name of a column that no rename changes.
+func (t Table) PhysicalName(f delta.Field) string { return fileName(t.snap, f) }
+
+// PhysicalColumn returns a column by the name that no rename changes, also a hidden one.
+func (t Table) PhysicalColumn(name string) (delta.Field, bool) {
+	fields := t.snap.Schema().Fields
+	i := slices.IndexFunc(fields, func(f delta.Field) bool { return fileName(t.snap, f) == name })
+	if i < 0 {
+		return delta.Field{}, false
+	}
+	return fields[i], true
+}
+
 // Columns describes the visible columns.
 func (t Table) Columns() []Column {
 	keys := constraint.KeysOf(t.snap.Schema(), t.snap.Properties())

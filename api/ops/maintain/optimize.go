@@ -141,11 +141,11 @@ func (o Service) rewrite(ctx context.Context, m maintained, opts maintenance.Opt
 	}
 	defer held.Release()
 	opts.Session, opts.Writer, opts.Lease = held.Session, held.Writer(), held.Lease
-	writing, end, err := o.Leases.Begin(ctx, m.Located(), catalog.WriteRows)
+	writing, lease, err := o.Leases.Begin(ctx, m.Located(), catalog.WriteRows)
 	if err != nil {
 		return done, err
 	}
-	defer end()
+	defer lease.End()
 	done, err = maintenance.Optimize(writing, m.snap, opts)
 	return done, write.LeaseError(writing, err)
 }

@@ -103,7 +103,11 @@ func (o Service) deleting(ctx context.Context, m maintained, v Vacuum) (context.
 	if v.DryRun {
 		return ctx, func() {}, nil
 	}
-	return o.Leases.Begin(ctx, m.Located(), catalog.WriteVacuum)
+	deleting, lease, err := o.Leases.Begin(ctx, m.Located(), catalog.WriteVacuum)
+	if err != nil {
+		return nil, nil, err
+	}
+	return deleting, lease.End, nil
 }
 
 // vacuum does the work when its turn has come. It checks the caller's rights and the table

@@ -95,7 +95,8 @@ func (l *Lake) wire() {
 			CopyBytes: 32 << 20}, EngineVersion: duckdb.Version(), Confirmed: confirmed,
 	}
 	l.Writes = write.Service{
-		Store: l.Store, Tables: l.Tables, Queries: l.Queries, Parser: parser, Pool: pool, Confirmed: confirmed, Audit: auditor, Leases: leases,
+		Store: l.Store, Tables: l.Tables, Domains: write.NewDomains(l.Store, l.Tables), Queries: l.Queries, Parser: parser, Pool: pool,
+		Confirmed: confirmed, Audit: auditor, Leases: leases,
 		Metrics: write.NewMetrics(prometheus.NewRegistry()), Logger: log, Scratch: l.tb.TempDir(), StagedBytes: 1 << 20, Timeout: time.Minute,
 	}
 	l.Files = table.Files{Store: l.Store, Tables: l.Tables, Parser: parser}

@@ -46,11 +46,11 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 	if err != nil {
 		return Altered{}, err
 	}
-	restoring, done, err := o.restoring(ctx, r)
+	restoring, lease, err := o.restoring(ctx, r)
 	if err != nil {
 		return Altered{}, err
 	}
-	defer done()
+	defer lease.End()
 	held := r.table.DeltaID
 	out, err := o.change(restoring, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		if r.table.DeltaID != held {
@@ -96,8 +96,8 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 // restoring takes a lease that keeps vacuums, on every replica, from deleting files that a
 // historical version needs: a vacuum that begins later deletes nothing meanwhile, and during one
 // that has begun nothing is restored. Only then does a check for the files prove anything.
-func (o Rules) restoring(ctx context.Context, r ruled) (context.Context, func(), error) {
-	writing, done, err := o.Leases.Begin(ctx, r.table, catalog.WriteRestore)
+func (o Rules) restoring(ctx context.Context, r ruled) (context.Context, *write.Lease, error) {
+	writing, lease, err := o.Leases.Begin(ctx, r.table, catalog.WriteRestore)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,8 +106,8 @@ func (o Rules) restoring(ctx context.Context, r ruled) (context.Context, func(),
 		err = ErrVacuumRunning
 	}
 	if err != nil {
-		done()
+		lease.End()
 		return nil, nil, err
 	}
-	return writing, done, nil
+	return writing, lease, nil
 }

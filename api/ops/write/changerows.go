@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
@@ -37,7 +38,15 @@ func (o Service) change(ctx context.Context, path access.Path, action string, sc
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		words = append(words, name, set[name])
 	}
-	return o.run(ctx, path, action, []auth.Scope{scope}, words, options, func(context.Context, *writing) error { return nil },
+	changes := func(column string) bool {
+		for name := range set {
+			if strings.EqualFold(name, column) {
+				return true
+			}
+		}
+		return false
+	}
+	return o.run(ctx, path, action, []auth.Scope{scope}, words, options, changes, func(context.Context, *writing) error { return nil },
 		func(ctx context.Context, w *writing) (dml.Result, error) {
 			changes, err := w.find(ctx, where, set)
 			if err != nil {

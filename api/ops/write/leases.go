@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
 // ErrLeaseLost: a write could not renew its lease for so long that a vacuum may have deleted
@@ -25,10 +26,16 @@ const (
 	leaseLost  = 5 * time.Minute
 )
 
+// LeaseStore is what leases are stored in.
+type LeaseStore interface {
+	catalog.WriteLeases
+	catalog.Publications
+}
+
 // Leases protects the files of writes from vacuums, on all replicas, while
 // no version of the table names them yet. It is safe for concurrent use.
 type Leases struct {
-	Store  catalog.WriteLeases
+	Store  LeaseStore
 	Logger *slog.Logger
 	// Holder is a name that no two processes have at once: when this process has it, all
 	// processes that had it have ended. It is empty if there is no such name.
@@ -37,16 +44,23 @@ type Leases struct {
 	Beat, Grace time.Duration
 }
 
+// Lease is the lease of one write. It belongs to one goroutine.
+type Lease struct {
+	leases Leases
+	id     catalog.WriteLeaseID
+	// stop ends the renewal and the context of the write.
+	stop func()
+	// system is for requests to the catalog, also after a cancellation.
+	system context.Context
+	left   bool
+}
+
 // Begin takes a lease for one write to a table, before its first file is
 // uploaded or deleted. The write runs, its commit included, under the context that is
 // returned, which ends with the cause [ErrLeaseLost] when the lease cannot
-// be kept. done ends the lease, after the commit or after the files of a write
-// that failed are gone; it must be called, and may be called again.
-func (l Leases) Begin(
-	ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind,
-) (writing context.Context, done func(), err error) {
+// be kept. [Lease.End] must be called.
+func (l Leases) Begin(ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind) (context.Context, *Lease, error) {
 	l.Beat, l.Grace = cmp.Or(l.Beat, leaseBeat), cmp.Or(l.Grace, leaseGrace)
-	// The lease needs the catalog also after a cancellation.
 	system := authz.System(context.WithoutCancel(ctx), "write lease")
 	begun := time.Now()
 	write := catalog.NewWrite{Org: table.Org, Table: table.DeltaID, Kind: kind}
@@ -63,16 +77,51 @@ func (l Leases) Begin(
 	beating, stop := context.WithCancel(system)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { l.renew(beating, id, begun, cancel) })
-	return writing, sync.OnceFunc(func() {
+	return writing, &Lease{leases: l, id: id, system: system, stop: sync.OnceFunc(func() {
 		stop()
 		renewing.Wait()
 		cancel(nil)
-		ending, release := context.WithTimeout(system, l.Beat)
+	})}, nil
+}
+
+// End ends the lease, after the commit or after the files of a write that failed are gone.
+// It may be called again.
+func (l *Lease) End() {
+	l.stop()
+	if l.left {
+		return
+	}
+	l.left = true
+	ending, release := context.WithTimeout(l.system, l.leases.Beat)
+	defer release()
+	if err := l.leases.Store.EndWrite(ending, l.id); err != nil {
+		l.leases.Logger.Warn("write lease not ended", "error", err) // it expires
+	}
+}
+
+// Commit makes one attempt to commit rows that were checked under a version of the table's
+// domains. It returns [catalog.ErrDomainsChanged] if that is not the current version. If the
+// outcome of the attempt is unknown, the lease is left to expire, because the commit may
+// still become part of the table.
+func (l *Lease) Commit(ctx context.Context, domains int64, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
+	switch err := l.leases.Store.PublishWrite(authz.System(ctx, "commit of a write"), l.id, domains); {
+	case errors.Is(err, catalog.ErrNotFound):
+		return nil, ErrLeaseLost
+	case err != nil:
+		return nil, err
+	}
+	snap, err := commit()
+	switch {
+	case errors.Is(err, delta.ErrCommitUnknown):
+		l.left = true
+	case err != nil:
+		withdrawing, release := context.WithTimeout(l.system, l.leases.Beat)
 		defer release()
-		if err := l.Store.EndWrite(ending, id); err != nil {
-			l.Logger.Warn("write lease not ended", "error", err) // it expires
+		if failed := l.leases.Store.WithdrawWrite(withdrawing, l.id); failed != nil {
+			l.leases.Logger.Warn("attempt to commit not withdrawn", "error", failed) // changes of domains wait for the lease
 		}
-	}), nil
+	}
+	return snap, err
 }
 
 // renew renews the lease until ctx ends, or withdraws the write.
@@ -117,6 +166,35 @@ func (l Leases) Vacuums(ctx context.Context, org catalog.OrgID, table catalog.De
 // the zero time.
 func (l Leases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (time.Time, error) {
 	return l.Store.OldestWrite(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
+}
+
+// ErrWritesInProgress: writes that were checked under former domains of a table have not
+// ended in time. Retry later: 409.
+var ErrWritesInProgress = fault.New("writes_in_progress", "writes in progress")
+
+// Bounds of [Leases.AwaitWrites].
+const (
+	awaitedWrites = 30 * time.Second
+	awaitedPause  = 20 * time.Millisecond
+)
+
+// AwaitWrites waits until no write to a table is committing rows that were checked under a
+// version of its domains before the given one. The newest version of the table, if it is
+// read then, holds all such rows. It returns [ErrWritesInProgress] after half a minute.
+func (l Leases) AwaitWrites(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, domains int64) error {
+	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "commits of writes"), awaitedWrites, ErrWritesInProgress)
+	defer cancel()
+	for {
+		under, err := l.Store.PublishingBefore(ctx, org, table, domains, time.Now().Add(-leaseLost))
+		if err != nil && ctx.Err() == nil || err == nil && !under {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(awaitedPause):
+		}
+	}
 }
 
 // EndFormer ends the leases that an earlier process with the name of this one has

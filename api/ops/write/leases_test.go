@@ -17,6 +17,7 @@ import (
 // leases is a catalog of one write lease that fails on demand.
 type leases struct {
 	catalog.WriteLeases
+	catalog.Publications
 	mu      sync.Mutex
 	live    bool
 	err     error
@@ -63,8 +64,8 @@ func TestAWriteKeepsItsLease(t *testing.T) {
 	<-writing.Done()
 	<-store.renewed // the files of a cancelled write are there until they are deleted
 	require.True(t, store.live)
-	done()
-	done()
+	done.End()
+	done.End()
 	require.False(t, store.live)
 }
 
@@ -82,7 +83,7 @@ func TestAWriteWithoutALeaseEnds(t *testing.T) {
 			l := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond, Grace: c.grace}
 			writing, done, err := l.Begin(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
 			require.NoError(t, err)
-			defer done()
+			defer done.End()
 			<-writing.Done()
 			require.ErrorIs(t, context.Cause(writing), write.ErrLeaseLost)
 		})

@@ -37,7 +37,7 @@ func (w *writing) publish(ctx context.Context, commit func() (*delta.Snapshot, e
 	if err := w.work.Hold(ctx); err != nil {
 		return nil, err
 	}
-	snap, err := commit()
+	snap, err := w.lease.Commit(ctx, w.rules.Version, commit)
 	if err != nil && !errors.Is(err, delta.ErrCommitUnknown) {
 		w.work.Release()
 	}

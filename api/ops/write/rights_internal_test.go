@@ -52,6 +52,12 @@ func (m *oneMember) APIKey(context.Context, catalog.OrgID, catalog.KeyID) (catal
 	return catalog.APIKey{}, catalog.ErrNotFound
 }
 
+// published is a store in which every write may commit.
+type published struct{ LeaseStore }
+
+func (published) PublishWrite(context.Context, catalog.WriteLeaseID, int64) error { return nil }
+func (published) WithdrawWrite(context.Context, catalog.WriteLeaseID) error       { return nil }
+
 // TestCommitAttemptIsNotEnded checks that an attempt to commit is not ended, and that
 // ended work makes no attempt.
 func TestCommitAttemptIsNotEnded(t *testing.T) {
@@ -78,7 +84,7 @@ func TestCommitAttemptIsNotEnded(t *testing.T) {
 			defer work.Done()
 			other, probe := revocations.Begin(t.Context(), editor)
 			defer probe.Done()
-			w := &writing{work: work}
+			w := &writing{work: work, lease: &Lease{leases: Leases{Store: published{}}, system: t.Context()}}
 			_, err := w.publish(ctx, func() (*delta.Snapshot, error) {
 				revocations.Confirmed(members.remove())
 				<-other.Done()

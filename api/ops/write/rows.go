@@ -21,7 +21,7 @@ import (
 // rows; those of ingest, delta, sessions and the store.
 func (o Service) Insert(ctx context.Context, path access.Path, body Body, options Options) (Result, error) {
 	var rows staged
-	return o.run(ctx, path, "rows.insert", []auth.Scope{auth.ScopeRowsInsert}, nil, options,
+	return o.run(ctx, path, "rows.insert", []auth.Scope{auth.ScopeRowsInsert}, nil, options, nil,
 		func(ctx context.Context, w *writing) (err error) {
 			if rows, err = w.stage(ctx, body); err == nil && len(rows.members) > 0 {
 				err = unknownMember(rows.members)
@@ -87,7 +87,7 @@ type MergeInput struct {
 // do. Errors are those of [Service.Insert], and dml.ErrHiddenMatch.
 func (o Service) Merge(ctx context.Context, path access.Path, in MergeInput, options Options) (Result, error) {
 	var rows staged
-	return o.run(ctx, path, "rows.merge", nil, append([]string{in.WhenMatched, in.WhenNotMatched}, in.On...), options,
+	return o.run(ctx, path, "rows.merge", nil, append([]string{in.WhenMatched, in.WhenNotMatched}, in.On...), options, nil,
 		func(ctx context.Context, w *writing) (err error) {
 			// What the caller may do at all is asked before the body is read; what the
 			// body asks for, when it is known.

@@ -24,15 +24,17 @@ import (
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
 // Service changes the rows of tables on behalf of callers: all rows of a request,
 // or none, in one commit.
 type Service struct {
-	Store  catalog.Store
-	Tables access.Tables
-	// Service finds the rows that conditions of callers mean.
+	Store   catalog.Store
+	Tables  access.Tables
+	Domains *Domains
+	// Queries finds the rows that conditions of callers mean.
 	Queries *query.Service
 	Parser  engine.Parser
 	Pool    *sessions.Pool
@@ -89,18 +91,25 @@ type writing struct {
 	// scopes are the scopes that the write needs on the table.
 	scopes []auth.Scope
 	work   *revocation.Work
+	lease  *Lease
+	// changes reports whether the write can give a column values; nil means that it can.
+	changes func(column string) bool
+	// unfiltered is set for work of the server, under no policy.
+	unfiltered bool
 
 	// The fields below are set for every plan.
 	table  access.Table
 	basis  access.Basis
+	rules  TableRules
 	target dml.Table
 }
 
 // run resolves a table for a caller who holds a scope where the table is, and
 // makes plans until one is committed. prepare runs once, on the first version;
 // plan runs on the newest one, again after each lost race. words are the parts of the
-// request in addition to its body.
+// request in addition to its body. changes is that of [writing].
 func (o Service) run(ctx context.Context, path access.Path, action string, scopes []auth.Scope, words []string, options Options,
+	changes func(column string) bool,
 	prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error),
 ) (out Result, err error) {
 	a, err := caller.From(ctx)
@@ -110,7 +119,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	if err := o.Confirmed(); err != nil {
 		return Result{}, err
 	}
-	w := &writing{Service: o, actor: a, action: action, options: options, id: uuid.NewString(), scopes: scopes}
+	w := &writing{Service: o, actor: a, action: action, options: options, id: uuid.NewString(), scopes: scopes, changes: changes}
 	if w.located, err = path.Resolve(ctx, o.Store, a.Viewer); err != nil {
 		return Result{}, err
 	}
@@ -151,11 +160,12 @@ func (w *writing) committed(
 		return Result{}, err
 	}
 	// A vacuum deletes no files of this write until the lease ends.
-	ctx, done, err := w.Leases.Begin(ctx, w.located, catalog.WriteRows)
+	ctx, lease, err := w.Leases.Begin(ctx, w.located, catalog.WriteRows)
 	if err != nil {
 		return Result{}, err
 	}
-	defer done()
+	defer lease.End()
+	w.lease = lease
 	schema := w.table.Snapshot().Metadata().SchemaString
 	if err := prepare(ctx, w); err != nil {
 		return Result{}, err
@@ -173,7 +183,8 @@ func (w *writing) committed(
 			return out, w.settle(ctx, out)
 		}
 		twin := errors.Is(err, delta.ErrConcurrentTransaction) && w.application != nil
-		if !twin && !errors.Is(err, delta.ErrConflict) || n == replans || pause(ctx, n) != nil {
+		lost := errors.Is(err, delta.ErrConflict) || errors.Is(err, catalog.ErrDomainsChanged)
+		if !twin && !lost || n == replans || pause(ctx, n) != nil {
 			return Result{}, withCause(ctx, err)
 		}
 		if again := w.open(ctx); again != nil {
@@ -221,23 +232,33 @@ func pause(ctx context.Context, n int) error {
 
 // open opens the newest version as the caller may see and write it.
 func (w *writing) open(ctx context.Context) (err error) {
-	w.table, err = w.Tables.Open(ctx, w.actor, access.Ref{Table: &w.located, Newest: true, Rows: true})
+	if w.unfiltered {
+		w.table, err = w.Tables.OpenUnfiltered(ctx, w.located)
+	} else {
+		w.table, err = w.Tables.Open(ctx, w.actor, access.Ref{Table: &w.located, Newest: true, Rows: true})
+	}
 	if err != nil {
 		return err
 	}
-	w.located, w.basis = w.table.Located(), access.BasisOf(w.table)
-	w.watchBasis()
-	filter, err := w.table.FilterOver(constraint.Alias)
-	if err != nil {
-		return err
+	w.located = w.table.Located()
+	var filter sqlfilter.Filter
+	if !w.unfiltered {
+		w.basis = access.BasisOf(w.table)
+		w.watchBasis()
+		if filter, err = w.table.FilterOver(constraint.Alias); err != nil {
+			return err
+		}
 	}
 	snap := w.table.Snapshot()
 	set, err := RuleSet(authz.System(ctx, "rules of a table"), w.Store, w.Parser, w.actor.Org, snap)
 	if err != nil {
 		return err
 	}
+	if w.rules, err = w.Domains.Rules(ctx, w.table, w.changes); err != nil {
+		return err
+	}
 	w.target = dml.Table{
-		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set,
+		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set, Domains: w.rules.Domains(),
 		Filter: filter.Predicate, Hidden: filter.HiddenColumns,
 		Masked: slices.Sorted(maps.Keys(filter.Masks)), Restricted: w.table.Filtered(),
 		KeepOrder: w.table.HidesRows(),
@@ -245,10 +266,10 @@ func (w *writing) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// session opens the service session of a plan. It reads the table's configuration
-// only, and unfiltered.
+// session opens the service session of a plan. It reads the table's configuration and
+// those of its domains' sources only, and unfiltered.
 func (w *writing) session(ctx context.Context) (*sessions.Held, dml.Options, error) {
-	return w.sessionFor(ctx, w.table.ServiceKey())
+	return w.sessionFor(ctx, w.rules.SessionKey(w.table))
 }
 
 func (w *writing) sessionFor(ctx context.Context, key sessions.Key) (*sessions.Held, dml.Options, error) {
