@@ -38,7 +38,7 @@ var Codes = []Code{
 		"The body arrived too slowly, paused for too long, or took too long in all; `details` say how fast it must arrive. The connection is " +
 			"closed; nothing was done."},
 	{"unsupported_media_type", 400, "The format of the request body is not supported.",
-		"Content-Type names a format that the operation does not read."},
+		"Content-Type names a format that the operation does not read, or Content-Encoding a coding."},
 	{"not_acceptable", 400, "None of the accepted response formats is available.",
 		"Accept names only formats that the operation does not write."},
 	{"syntax_error", 400, "The SQL statement cannot be parsed.", "The text is not valid SQL; details give line and column."},

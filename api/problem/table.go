@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/gateway"
+	"github.com/lakewarden/lakewarden/engine/ingest/contentcoding"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
@@ -111,6 +112,7 @@ var rows = []row{
 	{"engine/dml.ErrHiddenMatch", dml.ErrHiddenMatch, "rls_violation"},
 	{"engine/dml.ErrNotListed", dml.ErrNotListed, unsupportedFeature},
 
+	{"engine/ingest/contentcoding.ErrUnknown", contentcoding.ErrUnknown, "unsupported_media_type"},
 	{"engine/ingest/staging.ErrTruncated", staging.ErrTruncated, "invalid_body"},
 	{"engine/ingest/staging.ErrTooDeep", staging.ErrTooDeep, "invalid_body"},
 	{"engine/ingest/staging.ErrTooLarge", staging.ErrTooLarge, "payload_too_large"},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -18,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/contentcoding"
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
 	"github.com/lakewarden/lakewarden/engine/ingest/parquetbody"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
@@ -37,10 +37,19 @@ const (
 	Parquet = staging.Parquet
 )
 
+// CSVOptions select a dialect of CSV.
+type CSVOptions = csvbody.Options
+
+// ParseCoding returns the coding that a Content-Encoding names: gzip, zstd or none. The error is
+// [contentcoding.ErrUnknown].
+func ParseCoding(name string) (contentcoding.Coding, error) { return contentcoding.Parse(name) }
+
 // Body are the rows of a request.
 type Body struct {
 	Format Format
 	CSV    csvbody.Dialect
+	// Coding is the compression of Reader.
+	Coding contentcoding.Coding
 	Reader io.Reader
 	// Interrupt, if set, makes a blocked read of Reader fail soon.
 	Interrupt func()
@@ -58,15 +67,20 @@ type staged struct {
 // stage reads the rows of a request. Hidden columns count as missing; masked columns have
 // their own type.
 func (w *writing) stage(ctx context.Context, body Body) (staged, error) {
-	if csv := body.CSV; body.Format == staging.CSV && csv != (csvbody.Dialect{Comma: ',', Quote: '"'}) {
-		memo.Digest(w.asked).Text("csv", string([]byte{csv.Comma, csv.Quote}), csv.Null, strconv.FormatBool(csv.NoHeader))
+	if words := body.CSV.Words(); body.Format == staging.CSV && words != nil {
+		memo.Digest(w.asked).Text(words...)
 	}
 	if body.Interrupt != nil {
 		defer revocation.OnEnd(ctx, body.Interrupt)()
 	}
-	body.Reader = w.asked.body(unlessEnded{ctx, body.Reader})
+	decoded := contentcoding.NewReader(unlessEnded{ctx, body.Reader}, body.Coding)
+	defer func() { _ = decoded.Close() }()
+	body.Reader = w.asked.body(decoded) // a repeated request may be compressed in another way
 	columns := w.table.UnhiddenColumns()
 	limits := staging.Limits{StagedBytes: w.StagedBytes, Rows: w.BodyRows}
+	if body.Coding != contentcoding.Identity {
+		limits.Bytes = w.StagedBytes // a short body can have any length decompressed
+	}
 	if body.Format == staging.Parquet {
 		limits.Bytes = w.StagedBytes
 		return w.stageParquet(ctx, body.Reader, columns, limits)

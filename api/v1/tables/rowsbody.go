@@ -18,6 +18,8 @@ import (
 // RowsBody is a body of rows, which only the operation reads.
 type RowsBody struct {
 	CSVQuery
+	ContentEncoding string `header:"Content-Encoding" doc:"How the body is compressed: gzip or zstd"`
+
 	contentType string
 	reader      io.Reader
 	interrupt   func()
@@ -26,11 +28,23 @@ type RowsBody struct {
 // Resolve stores the reader of the body.
 func (b *RowsBody) Resolve(ctx huma.Context) []error {
 	b.contentType, b.reader = ctx.Header("Content-Type"), ctx.BodyReader()
+	b.ContentEncoding = contentEncoding(ctx)
 	b.interrupt = func() { _ = ctx.SetReadDeadline(time.Now()) }
 	return nil
 }
 
 var _ huma.Resolver = (*RowsBody)(nil)
+
+// contentEncoding returns the values of all fields Content-Encoding as one list.
+func contentEncoding(ctx huma.Context) string {
+	var values []string
+	ctx.EachHeader(func(name, value string) {
+		if strings.EqualFold(name, "Content-Encoding") {
+			values = append(values, value)
+		}
+	})
+	return strings.Join(values, ",")
+}
 
 // rowFormatsIn maps media types to formats of rows.
 var rowFormatsIn = map[string]write.Format{
@@ -56,7 +70,10 @@ func (b *RowsBody) rows() (write.Body, error) {
 		return write.Body{}, badMedia("Content-Type", "header must be absent or present")
 	}
 	body := write.Body{Format: format, Reader: b.reader, Interrupt: b.interrupt}
-	return body, b.apply(&body, header)
+	if body.Coding, err = write.ParseCoding(b.ContentEncoding); err != nil {
+		return write.Body{}, badMedia("Content-Encoding", "must be gzip or zstd, once")
+	}
+	return body, b.apply(&body, header, parameters["charset"] != "")
 }
 
 // hasOther reports whether a media type has parameters that would be ignored.

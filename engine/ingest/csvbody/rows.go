@@ -1,9 +1,9 @@
 package csvbody
 
 import (
-	"bytes"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/ingest/jsonbody"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
@@ -12,38 +12,30 @@ import (
 // decoder stages records as rows.
 type decoder struct {
 	*staging.Rows
-	scan *scanner
+	records *Records
+	dialect Dialect
 	// nested appends values of nested types, which fields hold as JSON.
 	nested jsonbody.Values
-	null   []byte
 	// targets are the columns of the fields, -1 for those that are ignored.
 	targets []int
-	plain   []byte
+	// pointed holds a number with a decimal point.
+	pointed []byte
 	// lengths is the message for a record with more or fewer fields.
 	lengths string
 }
 
 // Read stages the records of a body.
 func Read(in *staging.Meter, dialect Dialect, rows *staging.Rows) error {
-	dialect = dialect.withDefaults()
-	if !dialect.valid() {
-		return staging.ErrDialect
-	}
-	start, mark, err := staging.SkipMark(in)
+	records, err := NewRecords(in, dialect, rows.Limits.RowBytes)
 	if err != nil {
 		return err
 	}
-	c := &decoder{
-		Rows: rows, nested: jsonbody.NewValues(rows),
-		scan: newScanner(start, dialect, rows.Limits.RowBytes),
-		null: []byte(dialect.Null),
-	}
-	c.scan.offset = mark
-	if err := c.header(dialect.NoHeader); err != nil {
+	c := &decoder{Rows: rows, records: records, dialect: dialect, nested: jsonbody.NewValues(rows)}
+	if err := c.header(); err != nil {
 		return err
 	}
 	for {
-		fields, size, err := c.scan.next()
+		fields, size, err := records.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -57,27 +49,48 @@ func Read(in *staging.Meter, dialect Dialect, rows *staging.Rows) error {
 }
 
 // header finds the columns. A problem of the header is one of a whole column.
-func (c *decoder) header(none bool) error {
-	c.lengths = "has another number of fields than the header"
-	if none {
-		c.lengths = "has another number of fields than the table has columns"
-		for i := range c.Columns {
-			c.targets = append(c.targets, i)
-			c.Heading(i)
-		}
-	} else {
-		fields, _, err := c.scan.next()
+func (c *decoder) header() error {
+	var names []Field
+	if !c.dialect.NoHeader {
+		var err error
+		names, _, err = c.records.Next()
 		if errors.Is(err, io.EOF) {
 			return &staging.SyntaxError{Format: staging.CSV, Line: 1, Text: "no header line"}
 		}
 		if err != nil {
 			return err
 		}
-		for _, f := range fields {
-			c.targets = append(c.targets, c.target(c.unquoted(f)))
+	}
+	switch {
+	case c.dialect.Columns != nil:
+		c.lengths = "has another number of fields than csv_columns"
+		if names != nil && len(names) != len(c.dialect.Columns) {
+			c.ColumnProblem("", "the header has another number of fields than csv_columns")
+		}
+		for _, name := range c.dialect.Columns {
+			c.targets = append(c.targets, c.listed(name))
+		}
+	case c.dialect.NoHeader:
+		c.lengths = "has another number of fields than the table has columns"
+		for i := range c.Columns {
+			c.targets = append(c.targets, i)
+			c.Heading(i)
+		}
+	default:
+		c.lengths = "has another number of fields than the header"
+		for _, f := range names {
+			c.targets = append(c.targets, c.target(c.records.Text(f)))
 		}
 	}
 	return c.Headed() // also of a body without rows
+}
+
+// listed returns the column of a name in csv_columns, -1 for a field to be skipped.
+func (c *decoder) listed(name string) int {
+	if name == "" {
+		return -1
+	}
+	return c.target([]byte(name))
 }
 
 func (c *decoder) target(name []byte) int {
@@ -92,9 +105,9 @@ func (c *decoder) target(name []byte) int {
 	return i
 }
 
-func (c *decoder) record(fields []textField, size int64) error {
-	if len(fields) == 1 && len(c.targets) > 1 && len(fields[0].text) == 0 && !fields[0].quoted {
-		return nil // an empty line
+func (c *decoder) record(fields []Field, size int64) error {
+	if IsEmptyLine(fields, len(c.targets)) {
+		return nil
 	}
 	c.Begin()
 	if err := c.Grow(size); err != nil {
@@ -109,7 +122,7 @@ func (c *decoder) record(fields []textField, size int64) error {
 		}
 		cells := c.Column(i)
 		if place >= len(fields) {
-			cells.Null() // told above
+			cells.Null() // reported above
 			continue
 		}
 		if err := c.take(cells, fields[place]); err != nil {
@@ -120,36 +133,65 @@ func (c *decoder) record(fields []textField, size int64) error {
 }
 
 // take appends the value of a field, or NULL with a problem.
-func (c *decoder) take(cells *staging.Cells, f textField) error {
-	if !f.quoted && (len(f.text) == 0 || len(c.null) > 0 && bytes.Equal(f.text, c.null)) {
+func (c *decoder) take(cells *staging.Cells, f Field) error {
+	if c.records.IsNull(f) {
 		cells.Null()
 		return nil
 	}
-	text := c.unquoted(f)
+	text := c.records.Text(f)
 	if len(cells.Parts) > 0 {
 		return c.nested.Append(cells, text)
 	}
-	if message := cells.Field(text); message != "" {
+	if message := c.field(cells, text); message != "" {
 		c.Problem(cells.Path, message)
 		cells.Null()
 	}
 	return nil
 }
 
-// unquoted returns the text of a field, valid until the next call.
-func (c *decoder) unquoted(f textField) []byte {
-	if !f.doubled {
-		return f.text
-	}
-	c.plain = c.plain[:0]
-	quote := c.scan.quote
-	for rest := f.text; ; {
-		i := bytes.IndexByte(rest, quote)
-		if i < 0 {
-			c.plain = append(c.plain, rest...)
-			return c.plain
+// field appends the value of a text in the dialect. If it returns a message, nothing is
+// appended.
+func (c *decoder) field(cells *staging.Cells, text []byte) (message string) {
+	dates, timestamps := c.dialect.DateFormat, c.dialect.TimestampFormat
+	switch kind := cells.Typ.Kind; {
+	case c.dialect.DecimalComma && cells.Typ.IsNumber():
+		var ok bool
+		if c.pointed, ok = withPoint(c.pointed[:0], text); !ok {
+			return strings.Replace(cells.Typ.Expects(), "the point", "the comma", 1)
 		}
-		c.plain = append(c.plain, rest[:i+1]...)
-		rest = rest[i+2:]
+		text = c.pointed
+	case dates != nil && kind == staging.KindDate:
+		days, ok := dates.Date(text)
+		if !ok {
+			return "expected a date of the form " + dates.text
+		}
+		cells.Date(days)
+		return ""
+	case timestamps != nil && (kind == staging.KindTimestamp || kind == staging.KindTimestampNTZ):
+		micros, ok := timestamps.Timestamp(text)
+		switch {
+		case timestamps.hasOffset != (kind == staging.KindTimestamp):
+			return cells.Typ.Expects()
+		case !ok:
+			return "expected a timestamp of the form " + timestamps.text
+		}
+		cells.Timestamp(micros)
+		return ""
 	}
+	return cells.Field(text)
+}
+
+// withPoint appends a number with a decimal comma to out, with a point. It returns false for a
+// text that has a point.
+func withPoint(out, text []byte) ([]byte, bool) {
+	for _, c := range text {
+		switch c {
+		case '.':
+			return out, false
+		case ',':
+			c = '.'
+		}
+		out = append(out, c)
+	}
+	return out, true
 }

@@ -8,40 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// Dialect describes how a CSV body is written. The zero value is RFC 4180 with a header line.
-type Dialect struct {
-	// Comma separates fields: one byte below 128; 0 means a comma.
-	Comma byte
-	// Quote encloses fields, and is doubled within: 0 means a double quote.
-	Quote byte
-	// Null is a text that means NULL in a field without quotes, in addition to the empty text.
-	Null string
-	// NoHeader reports that the first line is a row; fields are in the order of the columns.
-	NoHeader bool
-}
-
-// valid reports whether the characters of the dialect are distinct.
-func (d Dialect) valid() bool {
-	for _, b := range []byte{d.Comma, d.Quote} {
-		if b == '\n' || b == '\r' || b >= 0x80 {
-			return false
-		}
-	}
-	return d.Comma != d.Quote
-}
-
-func (d Dialect) withDefaults() Dialect {
-	if d.Comma == 0 {
-		d.Comma = ','
-	}
-	if d.Quote == 0 {
-		d.Quote = '"'
-	}
-	return d
-}
-
-// textField is one field in the buffer.
-type textField struct {
+// Field is one field of a record, valid until the next record is read.
+type Field struct {
+	// text is the field as sent, without the enclosing quotes.
 	text []byte
 	// quoted fields are never NULL; doubled ones hold doubled quotes.
 	quoted, doubled bool
@@ -56,11 +25,13 @@ type scanner struct {
 	buf        []byte
 	start, end int
 	eof        bool
-	fields     []textField
+	fields     []Field
+	plain      []byte
 	// ends marks the bytes that end a field without quotes, or that it must not contain.
 	ends [256]bool
-	// line is the line of the next record, offset its place in the body.
-	line, offset int64
+	// line is the line of the next record, offset its place in the body. begun is the line of
+	// the record that was returned last.
+	line, offset, begun int64
 }
 
 const bufferBytes = 256 << 10
@@ -88,13 +59,14 @@ const (
 
 // next returns the next record, valid until the next call, and its length. At the end it
 // returns io.EOF.
-func (s *scanner) next() ([]textField, int64, error) {
+func (s *scanner) next() ([]Field, int64, error) {
 	for {
 		result, n, err := s.record(s.buf[s.start:s.end])
 		switch {
 		case err != nil:
 			return nil, 0, err
 		case result == scannedRecord:
+			s.begun = s.line
 			s.line += int64(bytes.Count(s.buf[s.start:s.start+n], []byte{'\n'}))
 			s.start += n
 			s.offset += int64(n)
@@ -182,16 +154,16 @@ func (s *scanner) record(b []byte) (scanned, int, error) {
 
 // field scans one field and returns its length. ok is false if the end of the field is unknown
 // without more bytes.
-func (s *scanner) field(b []byte) (field textField, n int, ok bool, err error) {
+func (s *scanner) field(b []byte) (field Field, n int, ok bool, err error) {
 	if len(b) == 0 {
-		return textField{}, 0, s.eof, nil
+		return Field{}, 0, s.eof, nil
 	}
 	if b[0] != s.quote {
 		n := 0
 		for n < len(b) && !s.ends[b[n]] {
 			n++
 		}
-		return textField{text: b[:n]}, n, true, nil
+		return Field{text: b[:n]}, n, true, nil
 	}
 	field.quoted = true
 	for i := 1; ; {
@@ -220,4 +192,21 @@ func (s *scanner) cut() error {
 
 func (s *scanner) syntax(text string) error {
 	return &staging.SyntaxError{Format: staging.CSV, Line: s.line, Offset: s.offset, Text: text}
+}
+
+// unquoted returns the text of a field, valid until the next call.
+func (s *scanner) unquoted(f Field) []byte {
+	if !f.doubled {
+		return f.text
+	}
+	s.plain = s.plain[:0]
+	for rest := f.text; ; {
+		i := bytes.IndexByte(rest, s.quote)
+		if i < 0 {
+			s.plain = append(s.plain, rest...)
+			return s.plain
+		}
+		s.plain = append(s.plain, rest[:i+1]...)
+		rest = rest[i+2:]
+	}
 }

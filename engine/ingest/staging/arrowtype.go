@@ -10,7 +10,7 @@ var arrowKinds = map[arrow.Type]kind{
 	arrow.DECIMAL32: kindDecimal, arrow.DECIMAL64: kindDecimal, arrow.DECIMAL128: kindDecimal, arrow.DECIMAL256: kindDecimal,
 	arrow.STRING: KindString, arrow.LARGE_STRING: KindString, arrow.STRING_VIEW: KindString,
 	arrow.BINARY: kindBinary, arrow.LARGE_BINARY: kindBinary, arrow.BINARY_VIEW: kindBinary, arrow.FIXED_SIZE_BINARY: kindBinary,
-	arrow.DATE32: kindDate, arrow.DATE64: kindDateMillis,
+	arrow.DATE32: KindDate, arrow.DATE64: kindDateMillis,
 }
 
 // OfArrow is the type of an Arrow column, apart from how it is laid out.
@@ -24,9 +24,9 @@ func OfArrow(t arrow.DataType) *DataType {
 		return OfArrow(t.StorageType())
 	case *arrow.TimestampType:
 		if t.TimeZone != "" {
-			return &DataType{Kind: kindTimestamp}
+			return &DataType{Kind: KindTimestamp}
 		}
-		return &DataType{Kind: kindTimestampNTZ}
+		return &DataType{Kind: KindTimestampNTZ}
 	case *arrow.MapType:
 		return &DataType{Kind: KindMap, fields: []member{{"key", OfArrow(t.KeyType())}, {"value", OfArrow(t.ItemType())}}}
 	case *arrow.StructType:

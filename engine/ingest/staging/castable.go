@@ -53,11 +53,11 @@ func castableScalar(from, to kind) bool {
 		return isInteger(from) || from == kindHalf || from == KindFloat || from == KindDouble
 	case KindString:
 		return from == KindString || from == kindEnum || from == KindJSON
-	case kindDate:
-		return from == kindDate || from == kindDateMillis
-	case kindTimestampNTZ:
-		return from == kindTimestampNTZ || from == kindTimestampS || from == kindTimestampMS || from == kindTimestampNS
-	case KindBoolean, kindBinary, kindTimestamp:
+	case KindDate:
+		return from == KindDate || from == kindDateMillis
+	case KindTimestampNTZ:
+		return from == KindTimestampNTZ || from == kindTimestampS || from == kindTimestampMS || from == kindTimestampNS
+	case KindBoolean, kindBinary, KindTimestamp:
 		return from == to
 	}
 	return false

@@ -233,13 +233,13 @@ func (c *Cells) Quoted(text []byte) (message string) {
 			c.Binary(v)
 			return ""
 		}
-	case kindDate:
+	case KindDate:
 		if v, ok := parseDate(text); ok {
 			c.Date(v)
 			return ""
 		}
-	case kindTimestamp, kindTimestampNTZ:
-		if v, ok := parseTimestamp(text, c.Typ.Kind == kindTimestamp); ok {
+	case KindTimestamp, KindTimestampNTZ:
+		if v, ok := parseTimestamp(text, c.Typ.Kind == KindTimestamp); ok {
 			c.Timestamp(v)
 			return ""
 		}

@@ -24,9 +24,9 @@ const (
 	kindDecimal
 	KindString
 	kindBinary
-	kindDate
-	kindTimestamp
-	kindTimestampNTZ
+	KindDate
+	KindTimestamp
+	KindTimestampNTZ
 	KindArray
 	KindMap
 	KindStruct
@@ -72,8 +72,8 @@ type member struct {
 var scalarKinds = map[sqltype.Scalar]kind{
 	sqltype.Boolean: KindBoolean, sqltype.TinyInt: kindByte, sqltype.SmallInt: kindShort, sqltype.Integer: kindInteger,
 	sqltype.BigInt: kindLong,
-	sqltype.Float:  KindFloat, sqltype.Double: KindDouble, sqltype.Varchar: KindString, sqltype.Blob: kindBinary, sqltype.Date: kindDate,
-	sqltype.TimestampTZ: kindTimestamp, sqltype.Timestamp: kindTimestampNTZ,
+	sqltype.Float:  KindFloat, sqltype.Double: KindDouble, sqltype.Varchar: KindString, sqltype.Blob: kindBinary, sqltype.Date: KindDate,
+	sqltype.TimestampTZ: KindTimestamp, sqltype.Timestamp: KindTimestampNTZ,
 	sqltype.Null: KindNull, sqltype.UTinyInt: kindUByte, sqltype.USmallInt: kindUShort, sqltype.UInteger: kindUInteger,
 	sqltype.UBigInt: kindULong,
 	sqltype.HugeInt: kindHuge, sqltype.UHugeInt: kindUHuge, sqltype.JSON: KindJSON,
@@ -130,11 +130,11 @@ func (t *DataType) ArrowType() arrow.DataType {
 		return arrow.BinaryTypes.String
 	case kindBinary:
 		return arrow.BinaryTypes.Binary
-	case kindDate:
+	case KindDate:
 		return arrow.FixedWidthTypes.Date32
-	case kindTimestamp:
+	case KindTimestamp:
 		return &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
-	case kindTimestampNTZ:
+	case KindTimestampNTZ:
 		return &arrow.TimestampType{Unit: arrow.Microsecond}
 	}
 	return t.nestedArrowType()
@@ -198,11 +198,11 @@ func (t *DataType) describe() string {
 		return "expected a string"
 	case kindBinary:
 		return "expected base64 text"
-	case kindDate:
+	case KindDate:
 		return "expected a date: YYYY-MM-DD"
-	case kindTimestamp:
+	case KindTimestamp:
 		return "expected a timestamp with offset and at most 6 digits after the second: 2024-05-06T07:08:09.123456Z"
-	case kindTimestampNTZ:
+	case KindTimestampNTZ:
 		return "expected a timestamp without offset and at most 6 digits after the second: 2024-05-06T07:08:09.123456"
 	case KindArray:
 		return "expected a list"
@@ -225,4 +225,13 @@ func integerRange(k kind) (int64, int64) {
 		return -1 << 31, 1<<31 - 1
 	}
 	return -1 << 63, 1<<63 - 1
+}
+
+// IsNumber reports whether values of the type are numbers.
+func (t *DataType) IsNumber() bool {
+	switch t.Kind {
+	case kindByte, kindShort, kindInteger, kindLong, kindDecimal, KindFloat, KindDouble:
+		return true
+	}
+	return false
 }

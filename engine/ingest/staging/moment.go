@@ -1,6 +1,7 @@
 package staging
 
-const microsOfDay = 24 * 60 * 60 * 1_000_000
+// MicrosOfDay is the number of microseconds of a day.
+const MicrosOfDay = 24 * 60 * 60 * 1_000_000
 
 // parseDate reads YYYY-MM-DD as days since 1970-01-01.
 func parseDate(text []byte) (int32, bool) {
@@ -11,11 +12,17 @@ func parseDate(text []byte) (int32, bool) {
 	y2, ok2 := twoDigits(text[2:])
 	month, ok3 := twoDigits(text[5:])
 	day, ok4 := twoDigits(text[8:])
-	year := y1*100 + y2
-	if !ok1 || !ok2 || !ok3 || !ok4 || year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+	days, ok := Days(y1*100+y2, month, day)
+	return days, ok && ok1 && ok2 && ok3 && ok4
+}
+
+// Days returns a date of the years 1 to 9999 as days since 1970-01-01. ok is false if the date
+// does not exist.
+func Days(year, month, day int) (days int32, ok bool) {
+	if year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
 	}
-	return int32(daysBefore(year, month) + day - 1), true
+	return int32(daysBefore(year, month) + day - 1), true //nolint:gosec // of four-digit years
 }
 
 // twoDigits reads the first two bytes.
@@ -69,7 +76,7 @@ func parseTimestamp(text []byte, offset bool) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	micros += int64(days)*microsOfDay + int64((hour*60+minute)*60+second)*1_000_000
+	micros += int64(days)*MicrosOfDay + int64((hour*60+minute)*60+second)*1_000_000
 	if !offset {
 		return micros, len(rest) == 0
 	}
@@ -82,7 +89,13 @@ func parseFraction(text []byte) (int64, []byte, bool) {
 	if len(text) == 0 || text[0] != '.' {
 		return 0, text, true
 	}
-	micros, unit, i := int64(0), int64(100_000), 1
+	return Fraction(text[1:])
+}
+
+// Fraction reads the digits of a fraction of a second as microseconds and returns what follows.
+// ok is false without a digit and if digits beyond the microsecond are not zeros.
+func Fraction(text []byte) (micros int64, rest []byte, ok bool) {
+	unit, i := int64(100_000), 0
 	for ; i < len(text) && '0' <= text[i] && text[i] <= '9'; i++ {
 		digit := int64(text[i] - '0')
 		if unit == 0 && digit != 0 {
@@ -91,7 +104,7 @@ func parseFraction(text []byte) (int64, []byte, bool) {
 		micros += digit * unit
 		unit /= 10
 	}
-	return micros, text[i:], i > 1
+	return micros, text[i:], i > 0
 }
 
 // parseOffset reads Z or ±HH:MM as minutes.

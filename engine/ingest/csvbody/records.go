@@ -1,0 +1,55 @@
+package csvbody
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+)
+
+// Records reads a body record by record. It is not safe for concurrent use.
+type Records struct {
+	scan *scanner
+	null []byte
+}
+
+// NewRecords returns the records of a body. A record longer than rowBytes is an error. Errors
+// are [staging.ErrDialect] and those of the body.
+func NewRecords(body io.Reader, dialect Dialect, rowBytes int64) (*Records, error) {
+	dialect = dialect.withDefaults()
+	if !dialect.valid() {
+		return nil, staging.ErrDialect
+	}
+	start, mark, err := staging.SkipMark(dialect.Encoding.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r := &Records{scan: newScanner(start, dialect, rowBytes), null: []byte(dialect.Null)}
+	r.scan.offset = mark
+	return r, nil
+}
+
+// Next returns the next record, valid until the next call, and its length as UTF-8. An empty
+// line is a record of one empty field. At the end it returns io.EOF. Other errors are those of
+// the body, [*staging.SyntaxError], [*staging.CutError] and [*staging.LimitError].
+func (r *Records) Next() (fields []Field, size int64, err error) { return r.scan.next() }
+
+// Line returns the line, from 1, in which the record begins that Next returned last.
+func (r *Records) Line() int64 { return r.scan.begun }
+
+// NextLine returns the line in which the next record begins.
+func (r *Records) NextLine() int64 { return r.scan.line }
+
+// IsNull reports whether a field is NULL.
+func (r *Records) IsNull(f Field) bool {
+	return !f.quoted && (len(f.text) == 0 || len(r.null) > 0 && bytes.Equal(f.text, r.null))
+}
+
+// Text returns the text of a field, valid until the next call.
+func (r *Records) Text(f Field) []byte { return r.scan.unquoted(f) }
+
+// IsEmptyLine reports whether a record is an empty line, which is no row of a body with the
+// given number of columns. In a body of one column it is a row.
+func IsEmptyLine(fields []Field, columns int) bool {
+	return len(fields) == 1 && columns > 1 && len(fields[0].text) == 0 && !fields[0].quoted
+}
