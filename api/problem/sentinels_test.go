@@ -29,6 +29,8 @@ var exempt = map[string]string{
 	"auth/jwt.ErrConfig":                  "at start only",
 	"catalog/secret.ErrKeyFile":           "at start, or internal_error: only the operator can help",
 	"catalog/secret.ErrSealed":            "internal_error: only the operator can help",
+	"engine/arrowcheck.ErrTooDeep":        "becomes staging.ErrTooDeep",
+	"engine/arrowcheck.ErrTooLarge":       "becomes a staging.LimitError",
 	"engine/delta/action.ErrMalformed":    "the same value as delta.ErrMalformed",
 	"engine/delta/action.ErrTooLarge":     "the same value as delta.ErrTooLarge",
 	"engine/delta/logpath.ErrUnsafePath":  "the same value as delta.ErrUnsafePath",

@@ -47,9 +47,10 @@ var allowed = map[string][]string{
 	"engine/constraint": {"engine", "engine/deltasql", "engine/sqltype", "engine/constraint/sparktoken", "engine/sqltree",
 		"engine/delta"},
 	"engine/constraint/sparktoken": {},
+	"engine/arrowcheck":            {},
 	// engine/constraint: a domain is a rule of its kind.
 	"engine/domain": {"engine", "engine/deltasql", "engine/sqltype", "engine/delta", "engine/constraint"},
-	"engine/ingest":                {"engine", "engine/sqltype", "engine/ingest/..."}, "engine/llm": {"engine"},
+	"engine/ingest": {"engine", "engine/sqltype", "engine/ingest/..."}, "engine/llm": {"engine"},
 	"engine/ingest/staging":       {"engine", "engine/sqltype"},
 	"engine/ingest/contentcoding": {"engine/ingest/staging"},
 	"engine/ingest/jsonbody":      {"engine/ingest/staging"},
@@ -73,7 +74,7 @@ var allowed = map[string][]string{
 		"engine/duckdb/variant"},
 	"engine/duckdb/write": {"engine", "engine/sqltype", "engine/duckdb/native", "engine/duckdb/scan"},
 
-	"engine/worker":     {"engine", "engine/sqltype", "engine/workdir"},
+	"engine/worker":     {"engine", "engine/sqltype", "engine/arrowcheck", "engine/workdir"},
 	"engine/enginetest": {"engine", "engine/sqltype", "engine/delta/deletion", "engine/oracletest"},
 	"engine/oracletest": {},
 

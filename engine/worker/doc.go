@@ -30,5 +30,6 @@
 //   - Both sides of a link cache the lists of files that it carried last, until its session is
 //     idle. The parent alone decides which slot holds which list.
 //   - The memory for a child's message is bounded by the message's length, and its length by a
-//     limit: a child that violates the protocol is killed.
+//     limit: a child that violates the protocol is killed. The Arrow library, which allocates what
+//     messages claim, decodes only messages that package arrowcheck has accepted.
 package worker

@@ -1,12 +1,13 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakewarden/lakewarden/engine/arrowcheck"
 )
 
 // rowReader decodes the frames of one result into record batches. Their arrays refer to the buffer
@@ -19,7 +20,9 @@ type rowReader struct {
 // newRowReader reads the schema from first, a kindColumns frame. next returns each later frame, or
 // io.EOF or the error that ended the result.
 func newRowReader(w *wire, first frame, next func() (frame, error)) (*rowReader, error) {
-	frames := &rowFrames{wire: w, first: &first, next: next}
+	frames := &rowFrames{wire: w, first: &first, next: next, check: arrowcheck.NewStream(arrowcheck.Rules{
+		Depth: maxDepth, BatchBytes: maxBody, Unions: true,
+	})}
 	r, err := ipc.NewReaderFromMessageReader(frames, ipc.WithAllocator(pooled))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errWire, err)
@@ -45,9 +48,13 @@ func (r *rowReader) read() (arrow.RecordBatch, error) {
 
 func (r *rowReader) release() { r.ipc.Release() }
 
-// rowFrames supplies messages to the IPC reader.
+// maxDepth bounds the nesting of columns, as the Arrow library does.
+const maxDepth = 64
+
+// rowFrames supplies messages to the IPC reader, each after a check.
 type rowFrames struct {
 	wire  *wire
+	check *arrowcheck.Stream
 	first *frame
 	next  func() (frame, error)
 	last  *ipc.Message
@@ -73,8 +80,12 @@ func (f *rowFrames) Message() (*ipc.Message, error) {
 		f.ended = err
 		return nil, err
 	}
-	if len(fr.head) < 8 {
-		return nil, errors.New("no metadata")
+	m, err := arrowcheck.ReadMessage(fr.head)
+	if err == nil {
+		err = f.check.Check(m, body.Bytes())
+	}
+	if err != nil {
+		return nil, err
 	}
 	meta := memory.NewBufferBytes(fr.head)
 	defer meta.Release()

@@ -19,7 +19,7 @@ type decoder struct {
 
 // Read stages the batches of a body.
 func Read(in *staging.Meter, rows *staging.Rows) error {
-	s := &stream{in: in, limits: rows.Limits, sizes: map[int64]int64{}}
+	s := newStream(in, rows.Limits)
 	defer s.release()
 	a := &decoder{Rows: rows}
 	var reader *ipc.Reader
@@ -30,7 +30,7 @@ func Read(in *staging.Meter, rows *staging.Rows) error {
 		return s.cause(err)
 	})
 	if errors.Is(err, io.EOF) {
-		return s.syntax(errMessage) // an end without schema
+		return s.syntax(malformed) // an end without schema
 	}
 	if err != nil {
 		return err

@@ -8,8 +8,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/lakewarden/lakewarden/engine/arrowcheck"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
+
+// malformed is the text of an error about a stream that the library cannot read.
+const malformed = "a message is not what its header says"
 
 // maxMetaBytes bounds the metadata of a message.
 const maxMetaBytes = 16 << 20
@@ -19,18 +23,17 @@ const maxMetaBytes = 16 << 20
 type stream struct {
 	in     *staging.Meter
 	limits staging.Limits
-	// missing is the number of dictionaries that must come before the first batch.
-	missing int
-	schema  bool
-	// batch and dictionaries are the demands of the schema.
-	batch        demand
-	dictionaries map[int64]demand
-	// sizes are the sizes of the dictionaries that the library holds.
-	sizes map[int64]int64
-	msg   *ipc.Message
-	ended bool
+	check  *arrowcheck.Stream
+	msg    *ipc.Message
+	ended  bool
 	// failed is the error of the last call of Message.
 	failed error
+}
+
+func newStream(in *staging.Meter, limits staging.Limits) *stream {
+	return &stream{in: in, limits: limits, check: arrowcheck.NewStream(arrowcheck.Rules{
+		Depth: limits.Depth, BatchBytes: limits.BatchBytes, Compressed: true,
+	})}
 }
 
 // Message implements [ipc.MessageReader]. At the end of the stream it returns io.EOF; other
@@ -48,19 +51,19 @@ func (s *stream) next() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m ipcMessage
-	if err := metadata(func() (err error) { m, err = readMessage(meta); return err }); err != nil {
-		return nil, s.syntax(err)
+	m, err := arrowcheck.ReadMessage(meta)
+	if err != nil {
+		return nil, s.refused(err)
 	}
-	if m.body > s.limits.BatchBytes {
-		return nil, &staging.LimitError{What: "batch bytes", Limit: s.limits.BatchBytes}
+	if m.Body > s.limits.BatchBytes {
+		return nil, s.tooLarge()
 	}
-	body, err := s.bytes(m.body)
+	body, err := s.bytes(m.Body)
 	if err != nil {
 		return nil, err
 	}
-	if err := metadata(func() error { return s.check(m, body) }); err != nil {
-		return nil, s.syntax(err)
+	if err := s.check.Check(m, body); err != nil {
+		return nil, s.refused(err)
 	}
 	s.release()
 	s.msg = ipc.NewMessage(memory.NewBufferBytes(meta), memory.NewBufferBytes(body))
@@ -84,7 +87,7 @@ func (s *stream) meta() ([]byte, error) {
 		return nil, io.EOF
 	}
 	if length > maxMetaBytes {
-		return nil, s.syntax(errMessage)
+		return nil, s.syntax(malformed)
 	}
 	return s.bytes(int64(length))
 }
@@ -122,58 +125,29 @@ func cutOff(err error) error {
 	return err
 }
 
-// check checks a message before the library reads it.
-func (s *stream) check(m ipcMessage, body []byte) error {
-	switch m.kind {
-	case schemaMessage:
-		if s.schema {
-			return errMessage
-		}
-		s.schema = true
-		var err error
-		s.batch, s.dictionaries, err = checkSchema(m.header, s.limits.Depth)
-		s.missing = len(s.dictionaries)
-		return err
-	case dictionaryMessage:
-		id, size, err := checkDictionary(m.header, body, s.dictionaries, s.limits.BatchBytes)
-		if err != nil {
-			return err
-		}
-		if _, known := s.sizes[id]; !known {
-			s.missing--
-		}
-		s.sizes[id] = size
-		total := int64(0)
-		for _, size := range s.sizes {
-			total += size
-		}
-		if total > s.limits.BatchBytes {
-			return &staging.LimitError{What: "batch bytes", Limit: s.limits.BatchBytes}
-		}
-		return nil
-	case batchMessage:
-		// The library would read a batch in the place of a missing dictionary.
-		if !s.schema || s.missing > 0 {
-			return errMessage
-		}
-		_, err := checkBatch(m.header, body, s.batch, s.limits.BatchBytes)
-		return err
+// refused returns the body's error for one of the check.
+func (s *stream) refused(err error) error {
+	switch {
+	case errors.Is(err, arrowcheck.ErrTooLarge):
+		return s.tooLarge()
+	case errors.Is(err, arrowcheck.ErrTooDeep):
+		return staging.ErrTooDeep
 	}
-	return errMessage
+	return s.syntax(err.Error())
 }
 
-// syntax returns err as an error of the body; limits are returned unchanged.
-func (s *stream) syntax(err error) error {
-	if errors.Is(err, staging.ErrTooLarge) || errors.Is(err, staging.ErrTooDeep) {
-		return err
-	}
-	return &staging.SyntaxError{Format: staging.Arrow, Offset: s.in.Offset(), Text: err.Error()}
+func (s *stream) tooLarge() error {
+	return &staging.LimitError{What: "batch bytes", Limit: s.limits.BatchBytes}
+}
+
+func (s *stream) syntax(text string) error {
+	return &staging.SyntaxError{Format: staging.Arrow, Offset: s.in.Offset(), Text: text}
 }
 
 // end checks that nothing follows the end-of-stream mark.
 func (s *stream) end() error {
 	if !s.ended {
-		return s.syntax(errMessage)
+		return s.syntax(malformed)
 	}
 	n, err := io.ReadFull(s.in, make([]byte, 1))
 	switch {
@@ -225,5 +199,5 @@ func (s *stream) cause(err error) error {
 	case s.ended:
 		return io.EOF
 	}
-	return s.syntax(errMessage)
+	return s.syntax(malformed)
 }

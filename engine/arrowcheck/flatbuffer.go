@@ -1,25 +1,10 @@
-package arrowbody
+package arrowcheck
 
 import (
 	"encoding/binary"
-	"errors"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 )
-
-// errFlatbuffer is metadata that points outside of itself.
-var errFlatbuffer = errors.New("metadata points outside of itself")
-
-// metadata runs a step that reads flatbuffers, whose accessors panic where an offset
-// points outside of the buffer.
-func metadata(step func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errFlatbuffer
-		}
-	}()
-	return step()
-}
 
 // flatTable is a table in an unchecked flatbuffer, read as the Arrow library reads it.
 // Offsets may form cycles and share what they point to, so a walk over tables bounds

@@ -1,10 +1,6 @@
-package arrowbody
+package arrowcheck
 
-import (
-	"encoding/binary"
-
-	"github.com/lakewarden/lakewarden/engine/ingest/staging"
-)
+import "encoding/binary"
 
 // maxZstdWindow is the largest window of the standard levels up to 19.
 const maxZstdWindow = 8 << 20
@@ -30,7 +26,7 @@ func checkZstd(b []byte, limit int64) error {
 		}
 		base := uint64(1) << (10 + b[at]>>3)
 		if base+base/8*uint64(b[at]&7) > maxZstdWindow {
-			return &staging.LimitError{What: "batch bytes", Limit: limit}
+			return ErrTooLarge
 		}
 		at++
 	}
@@ -46,7 +42,7 @@ func checkZstd(b []byte, limit int64) error {
 			size += 256
 		}
 		if size > uint64(limit) {
-			return &staging.LimitError{What: "batch bytes", Limit: limit}
+			return ErrTooLarge
 		}
 	}
 	at += sizeBytes
