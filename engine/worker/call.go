@@ -126,7 +126,7 @@ func (c *call) receive() (f frame, done bool, err error) {
 	case f.kind == kindFailed:
 		c.finish()
 		var failure failureMessage
-		if err := decode(f.head, &failure); err != nil {
+		if err := decodeReply(f.head, &failure); err != nil {
 			return f, false, c.lose(err)
 		}
 		if failure.Broken {

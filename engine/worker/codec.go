@@ -28,7 +28,7 @@ type (
 // firstTag is the tag of the first of these types. The others follow in the order of the list.
 const firstTag = 40000
 
-var encoding, decoding = func() (cbor.EncMode, cbor.DecMode) {
+var encoding, decoding, decodingReplies = func() (cbor.EncMode, cbor.DecMode, cbor.DecMode) {
 	tags := cbor.NewTagSet()
 	opts := cbor.TagOptions{EncTag: cbor.EncTagRequired, DecTag: cbor.DecTagRequired}
 	for i, v := range []any{json.Number(""), bools{}, ints{}, floats{}, texts{}, numbers{}, unbindable{}} {
@@ -39,14 +39,21 @@ var encoding, decoding = func() (cbor.EncMode, cbor.DecMode) {
 	// it announces.
 	return must(cbor.EncOptions{NaNConvert: cbor.NaNConvertNone, InfConvert: cbor.InfConvertNone}.EncModeWithTags(tags)),
 		must(cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, IntDec: cbor.IntDecConvertSignedOrFail,
-			MaxArrayElements: maxItems, MaxMapPairs: maxItems, MaxNestedLevels: maxNesting}.DecModeWithTags(tags))
+			MaxArrayElements: maxItems, MaxMapPairs: maxItems, MaxNestedLevels: maxNesting}.DecModeWithTags(tags)),
+		must(cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, IntDec: cbor.IntDecConvertSignedOrFail,
+			DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField, TagsMd: cbor.TagsForbidden,
+			MaxArrayElements: maxReplyItems, MaxMapPairs: maxReplyItems, MaxNestedLevels: maxReplyNesting}.DecMode())
 }()
 
 const (
-	// maxItems bounds one list or dictionary of a message.
+	// maxItems bounds one list or dictionary of a request.
 	maxItems = 1 << 24
-	// maxNesting bounds the nesting of a message: columns have members at any depth.
+	// maxNesting bounds the nesting of a request: columns have members at any depth.
 	maxNesting = 1024
+	// maxReplyItems and maxReplyNesting are the same for replies: the columns of a result or of a file
+	// are their longest lists, and the names of a nested column are their deepest texts.
+	maxReplyItems   = 1 << 18
+	maxReplyNesting = 8
 )
 
 // must returns v. It panics on an error, which only a change of this package can cause.
@@ -63,6 +70,15 @@ func encode(v any) []byte { return must(encoding.Marshal(v)) }
 // decode reads a message that encode wrote into v, a pointer.
 func decode(message []byte, v any) error {
 	if decoding.Unmarshal(message, v) != nil {
+		return errWire
+	}
+	return nil
+}
+
+// decodeReply reads a message of a child. It is stricter than decode, because a list item of one
+// byte can take the memory of a column, and a hostile child may send nothing else.
+func decodeReply(message []byte, v any) error {
+	if decodingReplies.Unmarshal(message, v) != nil {
 		return errWire
 	}
 	return nil
@@ -97,19 +113,29 @@ func (e *codedError) Error() string { return e.Text }
 // ProblemCode returns the code of the failure in the table of problems.
 func (e *codedError) ProblemCode() string { return e.Code }
 
-// newFailure returns the message for any error.
+// maxText bounds the text of a failure, which can hold a value of any length.
+const maxText = 1 << 20
+
+// newFailure returns the message for any error. It cuts long texts.
 func newFailure(broken bool, err error) failureMessage {
 	m := failureMessage{Broken: broken}
 	var coded interface{ ProblemCode() string }
 	switch {
 	case errors.As(err, &m.Engine):
 	case errors.As(err, &coded):
-		m.Coded = &codedError{Text: err.Error(), Code: coded.ProblemCode()}
+		m.Coded = &codedError{Text: cut(err.Error()), Code: coded.ProblemCode()}
 	default:
 		m.Engine = &engine.Error{Kind: engine.KindInternal, Class: "engine", Position: -1, Text: err.Error()}
 	}
+	if m.Engine != nil && len(m.Engine.Text) > maxText {
+		short := *m.Engine
+		short.Text = cut(short.Text)
+		m.Engine = &short
+	}
 	return m
 }
+
+func cut(text string) string { return text[:min(len(text), maxText)] }
 
 // err returns the error that the message holds.
 func (m failureMessage) err() error {

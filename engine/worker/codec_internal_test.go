@@ -3,6 +3,7 @@ package worker
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"math"
 	"reflect"
 	"runtime"
@@ -132,13 +133,19 @@ func plain[T any](message []byte) (out T, err error) {
 	return out, err
 }
 
+// reply reads a message of a child that holds a T and nothing else.
+func reply[T any](message []byte) (out T, err error) {
+	err = decodeReply(message, &out)
+	return out, err
+}
+
 func TestMessagesArriveAsSent(t *testing.T) {
 	roundTrip(t, (*sentSources)(nil).statement, new(heldSources).statement)
 	roundTrip(t, func(o engine.SessionOptions) []byte { return encode(o) }, plain[engine.SessionOptions])
-	roundTrip(t, func(m columnsMessage) []byte { return encode(m) }, plain[columnsMessage])
-	roundTrip(t, func(files []engine.DataFile) []byte { return encode(files) }, plain[[]engine.DataFile])
+	roundTrip(t, func(m columnsMessage) []byte { return encode(m) }, reply[columnsMessage])
+	roundTrip(t, func(f engine.DataFile) []byte { return encode(f) }, reply[engine.DataFile])
 	roundTrip(t, func(v engine.Error) []byte { return encode(newFailure(false, &v)) }, func(message []byte) (engine.Error, error) {
-		m, err := plain[failureMessage](message)
+		m, err := reply[failureMessage](message)
 		if err != nil {
 			return engine.Error{}, err
 		}
@@ -172,19 +179,23 @@ func TestFileListKeepsItsAddress(t *testing.T) {
 	}
 }
 
-// readers read the messages of parents and children.
-var readers = []func([]byte) error{
-	func(b []byte) error { _, err := new(heldSources).statement(b); return err },
-	func(b []byte) error { _, err := plain[engine.SessionOptions](b); return err },
-	func(b []byte) error { _, err := plain[columnsMessage](b); return err },
-	func(b []byte) error { _, err := plain[[]engine.DataFile](b); return err },
-	func(b []byte) error { _, err := plain[int64](b); return err },
+// replies read the messages of children.
+var replies = []func([]byte) error{
+	func(b []byte) error { _, err := reply[columnsMessage](b); return err },
+	func(b []byte) error { _, err := dataFile(frame{kind: kindFile, head: b}); return err },
+	func(b []byte) error { _, err := reply[int64](b); return err },
 	func(b []byte) error {
-		m, err := plain[failureMessage](b)
+		m, err := reply[failureMessage](b)
 		_ = m.err()
 		return err
 	},
 }
+
+// readers read the messages of parents and children.
+var readers = append([]func([]byte) error{
+	func(b []byte) error { _, err := new(heldSources).statement(b); return err },
+	func(b []byte) error { _, err := plain[engine.SessionOptions](b); return err },
+}, replies...)
 
 // TestMalformedMessages reads messages of any bytes: none makes a reader panic.
 func TestMalformedMessages(t *testing.T) {
@@ -212,27 +223,106 @@ func TestHostileMessagesTakeBoundedMemory(t *testing.T) {
 		"empty dictionaries":   array(size, "\xa0"),
 		"null columns":         "\xa1\x67Columns" + array(size, "\xf6"),
 		"empty columns":        "\xa1\x67Columns" + array(size, "\xa0"),
-		"statistics":           "\x81\xa1\x67Columns" + array(size, "\xa0"),
-		"paths":                "\x81\xa1\x67Columns\x81\xa1\x64Path" + array(size, "\xf6"),
+		"paths":                "\xa1\x67Columns\x81\xa1\x64Path" + array(size, "\xf6"),
 		"nested":               strings.Repeat("\x81", size) + "\x01",
 		"endless":              strings.Repeat("\x9f", size),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, read := range readers {
-				var before, after runtime.MemStats
-				runtime.GC()
-				runtime.ReadMemStats(&before)
-				_ = read([]byte(text))
-				runtime.ReadMemStats(&after)
-				taken := after.TotalAlloc - before.TotalAlloc
+				taken := allocated(func() { _ = read([]byte(text)) })
 				require.LessOrEqual(t, taken, uint64(64<<10+128*len(text)), "reader %d", i)
 			}
 		})
 	}
 }
 
+// TestHostileRepliesTakeBoundedMemory reads the longest replies that a child may send, with as many
+// items as they can have.
+func TestHostileRepliesTakeBoundedMemory(t *testing.T) {
+	array := func(n int, item string) string {
+		return string(binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(n))) + strings.Repeat(item, n)
+	}
+	full := array(maxReplyItems, "\xf6")
+	lists := maxReply/maxReplyItems - 1
+	for name, text := range map[string]string{
+		"columns":          "\xa1\x67Columns" + full,
+		"empty columns":    "\xa1\x67Columns" + array(maxReplyItems, "\xa0"),
+		"too many columns": "\xa1\x67Columns" + array(maxReply-100, "\xf6"),
+		"repeated columns": string(append([]byte{0xb8}, byte(lists))) + strings.Repeat("\x67Columns"+full, lists),
+		"paths":            "\xa1\x67Columns" + array(lists, "\xa1\x64Path"+full),
+		"partitions":       "\xa1\x69Partition" + string(binary.BigEndian.AppendUint32([]byte{0xba}, maxReplyItems)) + distinct(maxReplyItems),
+		"nested":           strings.Repeat("\x81", maxReply),
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.LessOrEqual(t, len(text), maxReply)
+			for i, read := range replies {
+				require.LessOrEqual(t, allocated(func() { _ = read([]byte(text)) }), uint64(18*maxReply), "reader %d", i)
+			}
+		})
+	}
+}
+
+// distinct is n pairs of a dictionary with different keys.
+func distinct(n int) string {
+	var pairs strings.Builder
+	for i := range n {
+		pairs.WriteString("\x63" + string([]byte{byte(i >> 16), byte(i >> 8), byte(i)}) + "\xf6")
+	}
+	return pairs.String()
+}
+
+// allocated returns the bytes that f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestFilesWithoutNamesAreRefused: many of them would fit into a short message.
+func TestFilesWithoutNamesAreRefused(t *testing.T) {
+	read := func(f engine.DataFile) error {
+		_, err := dataFile(frame{kind: kindFile, head: encode(f)})
+		return err
+	}
+	require.NoError(t, read(engine.DataFile{Name: "f", Columns: []engine.ColumnStats{{Path: []string{"a"}}}}))
+	require.ErrorIs(t, read(engine.DataFile{Columns: []engine.ColumnStats{{Path: []string{"a"}}}}), errWire)
+	require.ErrorIs(t, read(engine.DataFile{Name: "f", Columns: []engine.ColumnStats{{}}}), errWire)
+	_, err := dataFile(frame{kind: kindRows, head: encode(engine.DataFile{Name: "f"})})
+	require.ErrorIs(t, err, errWire)
+}
+
+// TestLongRepliesAreRefused: the parent reads no reply that is longer than allowed, and the child
+// sends none.
+func TestLongRepliesAreRefused(t *testing.T) {
+	ours, theirs, err := newPair()
+	require.NoError(t, err)
+	defer ours.close()
+	child, err := wireOf(theirs)
+	require.NoError(t, err)
+	defer child.close()
+	require.NoError(t, holdReply(child, kindFile, 1, nil))
+	require.Error(t, holdReply(child, kindFile, 1, make([]byte, maxReply+1)))
+	sent := appendHeader(nil, kindFailed, 1, maxReply+1, 0)
+	require.NoError(t, child.send(kindFile, 1, nil))
+	_, err = child.conn.Write(sent)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = ours.receive()
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, allocated(func() { _, err = ours.receive() }), uint64(1<<20))
+	require.ErrorIs(t, err, errWire)
+	long := strings.Repeat("x", maxReply)
+	for _, failed := range []error{&engine.Error{Text: long}, &codedError{Text: long}, errors.New(long)} {
+		require.LessOrEqual(t, len(encode(newFailure(false, failed))), maxReply)
+	}
+}
+
 func TestErrorsWithACodeOfTheirOwn(t *testing.T) {
-	m, err := plain[failureMessage](encode(newFailure(true, &codedError{Text: "extension gone", Code: "engine_failed"})))
+	m, err := reply[failureMessage](encode(newFailure(true, &codedError{Text: "extension gone", Code: "engine_failed"})))
 	require.NoError(t, err)
 	require.True(t, m.Broken)
 	var coded interface{ ProblemCode() string }
@@ -248,7 +338,7 @@ func TestColumnsWithoutTypesAreRefused(t *testing.T) {
 	message, err := cbor.Marshal(map[string]any{"Columns": []any{nil}})
 	require.NoError(t, err)
 	var m columnsMessage
-	require.NoError(t, decode(message, &m))
+	require.NoError(t, decodeReply(message, &m))
 	require.Len(t, m.Columns, 1)
 	require.False(t, describes(m.Columns, schema))
 	require.False(t, describes(nil, schema))

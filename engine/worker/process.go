@@ -13,7 +13,7 @@ import (
 )
 
 // protocol changes with every message: both sides must come from one build.
-const protocol = 2
+const protocol = 3
 
 // process is one child. It is safe for concurrent use.
 type process struct {
@@ -123,7 +123,7 @@ func (p *process) greet() error {
 	}
 	if f.kind == kindFailed {
 		var failure failureMessage
-		if err := decode(f.head, &failure); err != nil {
+		if err := decodeReply(f.head, &failure); err != nil {
 			return err
 		}
 		return failure.err()
@@ -287,7 +287,7 @@ func (p *process) dial() (*link, error) {
 	return &link{proc: p, wire: w}, nil
 }
 
-// newPair returns a wire and the file of its other end.
+// newPair returns the parent's wire, which receives replies, and the file of its other end.
 func newPair() (*wire, *os.File, error) {
 	ours, theirs, err := pair()
 	if err != nil {
@@ -297,6 +297,7 @@ func newPair() (*wire, *os.File, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, theirs.Close())
 	}
+	w.most = maxReply
 	return w, theirs, nil
 }
 

@@ -29,7 +29,7 @@ type result struct {
 // newResult reads the frame that precedes the rows.
 func newResult(s *session, c *call, f frame) (*result, error) {
 	var m columnsMessage
-	if decode(f.head, &m) != nil || f.body != 0 {
+	if decodeReply(f.head, &m) != nil || f.body != 0 {
 		return nil, c.lose(errWire)
 	}
 	r := &result{session: s, call: c, columns: m.Columns, most: s.link.account.leased + s.owner.opts.BaseMemory}

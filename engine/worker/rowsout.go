@@ -11,10 +11,23 @@ import (
 // holdColumns prepares the frame that precedes the rows: the schema as an IPC message, and the
 // columns with their SQL types. An engine that returned a result has its first rows ready, so the
 // frame is sent together with them.
-func holdColumns(w *wire, seq uint32, r engine.Result) {
+func holdColumns(w *wire, seq uint32, r engine.Result) error {
 	schema := ipc.GetSchemaPayload(r.Schema(), memory.DefaultAllocator)
 	defer schema.Release()
-	w.hold(kindColumns, seq, encode(columnsMessage{schema.Meta().Bytes(), r.Columns()}))
+	return holdReply(w, kindColumns, seq, encode(columnsMessage{schema.Meta().Bytes(), r.Columns()}))
+}
+
+// holdReply prepares a frame of a reply, unless the parent would refuse it.
+func holdReply(w *wire, k kind, seq uint32, head []byte) error {
+	if len(head) > maxReply {
+		return replySizeError()
+	}
+	w.hold(k, seq, head)
+	return nil
+}
+
+func replySizeError() error {
+	return internalError("reply_size", "the columns of a result or of a file are too large for a message")
 }
 
 // rowWriter sends record batches.
@@ -63,6 +76,9 @@ func (p *rowPayloads) WritePayload(payload ipc.Payload) error {
 	}
 	if p.parts.size() > maxBody {
 		return &engine.Error{Kind: engine.KindOutOfMemory, Class: "batch_size", Position: -1}
+	}
+	if payload.Meta().Len() > maxReply {
+		return replySizeError()
 	}
 	p.failed = p.wire.send(kindRows, p.seq, payload.Meta().Bytes(), p.parts...)
 	return p.failed

@@ -134,7 +134,7 @@ func serveRequest(w *wire, s engine.Session, r request, held *heldSources) (lost
 	case kindWrite:
 		var st engine.WriteStatement
 		if st, err = held.statement(r.head); err == nil {
-			reply, err = serveWrite(s, r, st)
+			err = serveWrite(w, s, r, st)
 		}
 	default:
 		err = errWire
@@ -162,17 +162,22 @@ func serveIdle(s engine.Session, r request, keep int64) ([]byte, error) {
 	return encode(keep), nil
 }
 
-// serveWrite runs a statement that writes files and returns their descriptions.
-func serveWrite(s engine.Session, r request, st engine.WriteStatement) ([]byte, error) {
+// serveWrite runs a statement that writes files and prepares their descriptions.
+func serveWrite(w *wire, s engine.Session, r request, st engine.WriteStatement) error {
 	writer, ok := s.(engine.Writer)
 	if !ok {
-		return nil, errWire
+		return errWire
 	}
 	files, err := writer.Write(r.ctx, st)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return encode(files), nil
+	for _, f := range files {
+		if err := holdReply(w, kindFile, r.seq, encode(f)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serveQuery sends the columns and rows of a statement.
@@ -182,7 +187,9 @@ func serveQuery(w *wire, s engine.Session, r request, st engine.Statement) (lost
 		return false, err
 	}
 	defer func() { _ = result.Close() }() // frees memory; the reply does not depend on it
-	holdColumns(w, r.seq, result)
+	if err := holdColumns(w, r.seq, result); err != nil {
+		return false, err
+	}
 	rows := newRowWriter(w, r.seq, result.Schema())
 	defer rows.close()
 	for {

@@ -217,7 +217,7 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	}
 	// The number reported by the child counts only up to the allowed limit.
 	var kept int64
-	if decode(f.head, &kept) != nil || kept < 0 || kept > keepBytes {
+	if decodeReply(f.head, &kept) != nil || kept < 0 || kept > keepBytes {
 		kept = keepBytes
 	}
 	s.link.proc.settle(&s.link.account, kept+idleFloor)

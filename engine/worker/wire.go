@@ -27,18 +27,24 @@ const (
 	kindWrite // a statement whose rows become files
 	kindIdle
 	kindCancel // stops the request of the same sequence number
-	// From child to parent. The reply to a request ends with kindDone or kindFailed; if it has
-	// rows, kindColumns and any number of kindRows precede that.
+	// From child to parent. The reply to a request ends with kindDone or kindFailed. Before that come
+	// kindColumns and any number of kindRows if it has rows, and any number of kindFile if it has
+	// files.
 	kindColumns
 	kindRows
+	kindFile // one file of a statement that writes files
 	kindDone
 	kindFailed
 )
 
 const (
 	headerSize = 17
-	// maxHead bounds everything except rows: statements with their lists of files.
+	// maxHead bounds a request without rows: a statement with its lists of files. It also bounds the
+	// sum of the files of a reply.
 	maxHead = 256 << 20
+	// maxReply bounds one frame of a reply without its rows: the columns of a result, the metadata of
+	// a batch, a file or a failure.
+	maxReply = 16 << 20
 	// maxBody bounds one batch of rows.
 	maxBody = 4 << 30
 )
@@ -55,14 +61,16 @@ type frame struct {
 type wire struct {
 	conn *net.UnixConn
 	// in has a small buffer: large bodies are read directly into their destination.
-	in  *bufio.Reader
-	out sync.Mutex
+	in *bufio.Reader
+	// most bounds the head of a received frame.
+	most uint32
+	out  sync.Mutex
 	// held is sent with the next frame.
 	held []byte
 }
 
 func newWire(conn *net.UnixConn) *wire {
-	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 4<<10)}
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 4<<10), most: maxHead}
 }
 
 // wireOf takes over an open socket.
@@ -126,7 +134,7 @@ func (w *wire) receive() (frame, error) {
 	}
 	head := binary.LittleEndian.Uint32(h[5:])
 	body := binary.LittleEndian.Uint64(h[9:])
-	if head > maxHead || body > maxBody {
+	if head > w.most || body > maxBody {
 		return frame{}, errWire
 	}
 	f := frame{kind: kind(h[0]), seq: binary.LittleEndian.Uint32(h[1:]), head: make([]byte, head), body: int64(body)}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -72,15 +73,41 @@ func (s *session) write(ctx context.Context, st engine.WriteStatement) ([]engine
 		return nil, err
 	}
 	defer s.current.Store(nil)
-	f, err := c.wait()
-	if err != nil {
-		return nil, err
+	return c.files()
+}
+
+// files reads a reply with files.
+func (c *call) files() (files []engine.DataFile, err error) {
+	defer c.attend()()
+	for size := 0; ; {
+		f, done, err := c.receive()
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return files, nil
+		}
+		file, err := dataFile(f)
+		if size += len(f.head); err != nil || size > maxHead {
+			return nil, c.lose(errWire)
+		}
+		files = append(files, file)
 	}
-	var files []engine.DataFile
-	if err := decode(f.head, &files); err != nil {
-		return nil, c.lose(err)
+}
+
+// dataFile reads a frame with a file. It refuses files and columns without a name: they would take
+// many times the memory of their message.
+func dataFile(f frame) (file engine.DataFile, err error) {
+	if f.kind != kindFile || f.body != 0 {
+		return file, errWire
 	}
-	return files, nil
+	if err := decodeReply(f.head, &file); err != nil {
+		return file, err
+	}
+	if file.Name == "" || slices.ContainsFunc(file.Columns, func(c engine.ColumnStats) bool { return len(c.Path) == 0 }) {
+		return file, errWire
+	}
+	return file, nil
 }
 
 // clearScratch waits until a lost process cannot write any more, and removes its files. It does
