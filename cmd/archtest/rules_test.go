@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"engine/ingest/contentcoding": {"engine/ingest/staging"},
 	"engine/ingest/jsonbody":      {"engine/ingest/staging"},
 	"engine/ingest/csvbody":       {"engine/ingest/jsonbody", "engine/ingest/staging"},
-	"engine/ingest/arrowbody":     {"engine/ingest/staging"},
+	"engine/ingest/arrowbody":     {"engine/arrowcheck", "engine/ingest/staging"},
 	"engine/ingest/parquetbody":   {"engine", "engine/sqltype", "engine/ingest/staging"},
 	"engine/analysis":             {"engine", "engine/llm"},
 	"engine/pruning":              {"engine", "engine/deltasql", "engine/sqltype", "engine/delta"},

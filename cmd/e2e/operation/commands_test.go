@@ -111,7 +111,7 @@ func TestTheDemoIsMadeOnce(t *testing.T) {
 	server, log := p.Serve()
 	key := func(who string) *harness.Client { return p.Client(first[who].(map[string]any)["api_key"].(string)) }
 	tables := key("admin").OK("GET", "/v1/tables", nil)["tables"].([]any)
-	require.Len(t, tables, 5)
+	require.Len(t, tables, 6)
 	all, ana, ben := key("admin").Count("nycflights.planes"), key("ana").Count("nycflights.flights"), key("ben").Count("nycflights.flights")
 	require.Greater(t, all, 3000.0)
 	require.Greater(t, ana, 1000.0)

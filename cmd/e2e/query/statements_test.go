@@ -237,8 +237,8 @@ func TestErrorsOfStatementsSayWhere(t *testing.T) {
 		{"SELECT id, count(*) FROM orders", "invalid_statement", `line 1, column 8: "id" is neither in GROUP BY nor in an aggregate`},
 		{"SELECT id FROM orders ORDER BY 5", "invalid_statement", `line 1, column 32: there is no result column of that number`},
 		{"SELECT id FROM orders GROUP BY 5", "invalid_statement", `there is no result column of that number`},
-		{"SELECT sum(count(*)) FROM orders", "invalid_statement", `line 1, column 12: an aggregate or window function is nested in an aggregate; ` +
-			`compute the inner one in a subquery`},
+		{"SELECT sum(count(*)) FROM orders", "invalid_statement", `line 1, column 12: an aggregate or window function is nested in ` +
+			`an aggregate; compute the inner one in a subquery`},
 		{"SELECT id FROM orders WHERE count(*) > 1", "invalid_statement",
 			`line 1, column 29: an aggregate is used where rows are not grouped yet; use HAVING or a subquery`},
 		{"SELECT id FROM orders WHERE row_number() OVER () > 1", "invalid_statement",

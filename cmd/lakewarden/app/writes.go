@@ -36,7 +36,8 @@ func newWrites(
 		return write.Service{}, fmt.Errorf("data_dir: %w", err)
 	}
 	writes := write.Service{
-		Store: store, Tables: queries.Tables, Domains: write.NewDomains(store, queries.Tables), Queries: queries, Parser: queries.Plans.Parser(), Pool: queries.Pool,
+		Store: store, Tables: queries.Tables, Domains: write.NewDomains(store, queries.Tables), Queries: queries,
+		Parser: queries.Plans.Parser(), Pool: queries.Pool,
 		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit,
 		Leases: leases, Metrics: write.NewMetrics(registry), Logger: log,
 		Scratch: dir, StagedBytes: settings.TempBytes * mib, BodyRows: settings.BodyRows, Timeout: settings.MaxTimeout,

@@ -266,7 +266,8 @@ func makeDemoPolicies(ctx context.Context, policies admin.Policies, config catal
 func (d demo) tour(address string) string {
 	const ask = `curl -s http://%s/v1/query -H "Authorization: Bearer $%s" --json '{"sql":"%s"}'` + "\n"
 	const count = "SELECT carrier, count(*) AS flights FROM nycflights.flights GROUP BY 1 ORDER BY 2 DESC LIMIT 5"
-	text := fmt.Sprintf("Organisation %s has tables of flights, airlines, airports, planes, models and weather. Three people see them:\n\n", d.OrganisationID)
+	text := fmt.Sprintf("Organisation %s has tables of flights, airlines, airports, planes, models and weather. "+
+		"Three people see them:\n\n", d.OrganisationID)
 	text += fmt.Sprintf("export ADMIN=%s\nexport ANA=%s   # flights of UA and DL\nexport BEN=%s   # flights from JFK\n\n",
 		d.Admin.APIKey, d.Ana.APIKey, d.Ben.APIKey)
 	text += fmt.Sprintf(ask, address, "ADMIN", count) + fmt.Sprintf(ask, address, "ANA", count) + fmt.Sprintf(ask, address, "BEN", count)

@@ -34,7 +34,9 @@ func makeDemoDomains(ctx context.Context, store catalog.Store, by catalog.UserID
 			Kind: catalog.DomainReference, Source: source("airlines", "carrier", "")}}},
 		{"flights", catalog.ColumnDomainAt{Column: "origin"}, catalog.NewDomain{
 			DomainSpec: catalog.DomainSpec{Kind: catalog.DomainFixed},
-			Values:     []catalog.NewDomainValue{{Value: "EWR", Label: "Newark"}, {Value: "JFK", Label: "Kennedy"}, {Value: "LGA", Label: "LaGuardia"}},
+			Values: []catalog.NewDomainValue{
+				{Value: "EWR", Label: "Newark"}, {Value: "JFK", Label: "Kennedy"}, {Value: "LGA", Label: "LaGuardia"},
+			},
 		}},
 		{"planes", catalog.ColumnDomainAt{Column: "model", Parent: "manufacturer"}, catalog.NewDomain{DomainSpec: catalog.DomainSpec{
 			Kind: catalog.DomainHierarchical, Source: source("models", "model", "manufacturer")}}},
