@@ -251,7 +251,8 @@ type Domains interface {
 	// DeleteDomain removes a shared domain. It returns [ErrDomainInUse] if a column uses
 	// it.
 	DeleteDomain(ctx context.Context, org OrgID, domain DomainID, expectedVersion int64) error
-	// DomainUses returns the columns that use a shared domain.
+	// DomainUses returns the columns that use a domain: several if it is shared, otherwise
+	// the one that owns it.
 	DomainUses(ctx context.Context, org OrgID, domain DomainID) ([]ColumnDomain, error)
 	// DomainsFrom returns the columns whose domains take their values from a table.
 	DomainsFrom(ctx context.Context, org OrgID, source DeltaID) ([]ColumnDomain, error)

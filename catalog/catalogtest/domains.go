@@ -143,6 +143,9 @@ func columnDomains(t *testing.T, w *world) {
 	require.False(t, set.Domain.Shared())
 	require.False(t, set.Domain.CreatedAt.IsZero())
 	require.Equal(t, []string{"b", "a", " 漢 "}, d.texts(set.Domain.ID), "values keep their order")
+	uses, err := w.DomainUses(w.ctx, d.org, set.Domain.ID)
+	require.NoError(t, err)
+	w.same([]catalog.ColumnDomain{set}, uses)
 
 	spans := d.set("n", catalog.NewDomain{DomainSpec: catalog.DomainSpec{
 		Kind: catalog.DomainRange, Range: &catalog.DomainRangeBounds{Min: "1", Inclusive: true},

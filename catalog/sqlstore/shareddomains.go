@@ -100,7 +100,8 @@ func (s *Store) DeleteDomain(ctx context.Context, org catalog.OrgID, id catalog.
 
 // DomainUses implements [catalog.Domains].
 func (s *Store) DomainUses(ctx context.Context, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {
-	if _, err := sharedDomain(ctx, s.read(), org, id); err != nil {
+	_, err := one(ctx, s.read(), scanDomain, selectDomain+" WHERE d.org_id = ? AND d.id = ? AND "+liveOrg("d.org_id"), org, id)
+	if err != nil {
 		return nil, err
 	}
 	return domainUses(ctx, s.read(), org, id)
