@@ -166,6 +166,10 @@ func TextSQL(t delta.DataType, expr string) string {
 		// The number of microseconds does not depend on the session's time zone.
 		return "replace(make_timestamp(epoch_us(" + expr + "))::VARCHAR, ' ', 'T') || 'Z'"
 	}
+	if d, ok := t.(delta.Decimal); ok && d.Precision == d.Scale {
+		// The engine prints no digit before the point.
+		return "regexp_replace(" + expr + `::VARCHAR, '^(-?)[.]', '\10.')`
+	}
 	return expr + "::VARCHAR"
 }
 
