@@ -68,8 +68,9 @@ func (m *domainModel) step(r *rapid.T) {
 	id, present := m.columns[at]
 	was := m.domains[id]
 	busy := present && was.change != nil
-	operations := []string{"set", "use", "remove", "add", "rename", "delete", "begin", "narrow", "withdraw", "end"}
-	operation := rapid.SampledFrom(operations).Draw(r, "operation")
+	operation := rapid.SampledFrom([]string{
+		"set", "use", "remove", "add", "rename", "delete", "begin", "narrow", "withdraw", "end",
+	}).Draw(r, "operation")
 	switch operation {
 	case "set":
 		texts := rapid.SliceOfNDistinct(modelTexts, 0, 4, rapid.ID).Draw(r, "values")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,11 +37,18 @@ func racePublications(t *testing.T, w *world) {
 	// A write publishes and withdraws until it is refused. It holds a publication while its
 	// count is odd.
 	counts, done := make([]atomic.Int64, pairs), make([]atomic.Bool, pairs)
+	begun := make([]chan struct{}, pairs) // closed by the first publication
+	for i := range begun {
+		begun[i] = make(chan struct{})
+	}
 	published := 0
 	const together = 10
 	changeDomain := func(s catalog.Store, pair int) error {
-		for pair%4 < 2 && counts[pair].Load() == 0 { // the other changes may be the first
-			time.Sleep(time.Millisecond)
+		if pair%4 < 2 { // the other changes may be the first
+			select {
+			case <-begun[pair]:
+			case <-w.ctx.Done():
+			}
 		}
 		at := catalog.ColumnDomainAt{Column: "c"}
 		if err := drop(s.SetColumnDomain(w.ctx, d.viewer, tables[pair].ID, at, fixed("a"), d.owner)); err != nil {
@@ -70,7 +76,7 @@ func racePublications(t *testing.T, w *world) {
 		for pair := i / 2; pair < pairs; pair += together {
 			err := error(nil)
 			if i%2 == 0 {
-				err = publishUntilRefused(w, s, leases[pair], versions[pair], &counts[pair], &done[pair])
+				err = publishUntilRefused(w, s, leases[pair], versions[pair], &counts[pair], &done[pair], begun[pair])
 			} else {
 				err = changeDomain(s, pair)
 			}
@@ -112,7 +118,12 @@ func racePublications(t *testing.T, w *world) {
 // until they have changed. It fails if a publication succeeds that began after the change
 // had seen none.
 func publishUntilRefused(w *world, s catalog.Store, lease catalog.WriteLeaseID, version int64, count *atomic.Int64,
-	done *atomic.Bool) error {
+	done *atomic.Bool, begun chan<- struct{}) error {
+	defer func() {
+		if count.Load() == 0 {
+			close(begun)
+		}
+	}()
 	for range 3_000 {
 		late := done.Load()
 		err := s.PublishWrite(w.ctx, lease, version)
@@ -124,8 +135,12 @@ func publishUntilRefused(w *world, s catalog.Store, lease catalog.WriteLeaseID, 
 		case late:
 			return errors.New("a publication under a former version succeeded")
 		}
-		count.Add(1)
-		time.Sleep(time.Millisecond)
+		if count.Add(1) == 1 {
+			close(begun)
+		}
+		if err := s.RenewWrite(w.ctx, lease); err != nil { // takes a while
+			return err
+		}
 		count.Add(1)
 		if err := s.WithdrawWrite(w.ctx, lease); err != nil {
 			return err

@@ -113,15 +113,14 @@ func refusedDuringChange(t *testing.T, d domained, id catalog.DomainID, ids map[
 	target := d.target(id)
 	_, _, added := d.AddDomainValues(d.ctx, target, newValues("x"))
 	before := d.domains(d.table)
+	rename := catalog.ValueChange{Kind: catalog.ValueRename, Value: ids["P/b"], To: "x", By: d.owner}
 	for name, err := range map[string]error{
-		"set":    d.try(at, fixed("x")),
-		"remove": d.RemoveColumnDomain(d.ctx, d.viewer, d.table.ID, at),
-		"add":    added,
-		"rename": drop(d.RenameDomainValue(d.ctx, target, ids["P/b"], "x")),
-		"delete": drop(d.DeleteDomainValue(d.ctx, target, ids["P/b"])),
-		"another": drop(d.BeginValueChange(d.ctx, target, catalog.ValueChange{
-			Kind: catalog.ValueRename, Value: ids["P/b"], To: "x", By: d.owner,
-		})),
+		"set":     d.try(at, fixed("x")),
+		"remove":  d.RemoveColumnDomain(d.ctx, d.viewer, d.table.ID, at),
+		"add":     added,
+		"rename":  drop(d.RenameDomainValue(d.ctx, target, ids["P/b"], "x")),
+		"delete":  drop(d.DeleteDomainValue(d.ctx, target, ids["P/b"])),
+		"another": drop(d.BeginValueChange(d.ctx, target, rename)),
 	} {
 		require.ErrorIs(t, err, catalog.ErrValueChange, name)
 	}

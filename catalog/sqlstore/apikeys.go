@@ -13,8 +13,8 @@ const selectKey = `SELECT k.id, k.org_id, k.user_id, k.name, k.key_prefix, k.key
 
 func scanKey(r row) (k catalog.APIKey, err error) {
 	var hash []byte
-	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, jsonAt{&k.Scopes}, &k.Workspace, &k.AllWorkspaces,
-		timeAt{&k.ExpiresAt}, timeAt{&k.LastUsedAt}, timeAt{&k.CreatedAt}, timeAt{&k.RevokedAt}, &k.Successor)
+	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, jsonAt(&k.Scopes), &k.Workspace, &k.AllWorkspaces,
+		timeAt(&k.ExpiresAt), timeAt(&k.LastUsedAt), timeAt(&k.CreatedAt), timeAt(&k.RevokedAt), &k.Successor)
 	if err == nil && len(hash) != len(k.Hash) {
 		err = fmt.Errorf("api key hash of %d bytes", len(hash))
 	}
@@ -28,7 +28,7 @@ func apiKey(ctx context.Context, s session, org catalog.OrgID, id catalog.KeyID)
 
 // insertKey inserts a key and checks its owner and workspace in the same transaction.
 func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) (none catalog.APIKey, err error) {
-	if err := n.Validate(s.clock()); err != nil {
+	if err := n.Validate(s.db.clock()); err != nil {
 		return none, err
 	}
 	if n.ID == "" {
@@ -50,7 +50,7 @@ func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) 
 	err = tx.insert(ctx, "key_prefix", `INSERT INTO api_keys (id, org_id, user_id, name, key_prefix, key_hash, scopes,
 		workspace_id, all_workspaces, expires_at, created_at, successor_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
 		n.ID, n.Org, n.User, n.Name, n.Prefix, n.Hash[:], jsonText(catalog.NormaliseScopes(n.Scopes)),
-		n.Workspace, n.AllWorkspaces, micros(n.ExpiresAt), micros(s.clock()))
+		n.Workspace, n.AllWorkspaces, micros(n.ExpiresAt), micros(s.db.clock()))
 	if err != nil {
 		return none, err
 	}
@@ -69,7 +69,7 @@ func everyWorkspace(ctx context.Context, tx session, n catalog.NewAPIKey) (catal
 
 // CreateAPIKey implements [catalog.APIKeys].
 func (s *Store) CreateAPIKey(ctx context.Context, n catalog.NewAPIKey) (created catalog.APIKey, err error) {
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		created, err = s.insertKey(ctx, tx, n)
 		return err
 	})
@@ -78,12 +78,12 @@ func (s *Store) CreateAPIKey(ctx context.Context, n catalog.NewAPIKey) (created 
 
 // APIKeyByPrefix implements [catalog.APIKeys].
 func (s *Store) APIKeyByPrefix(ctx context.Context, prefix string) (catalog.APIKey, error) {
-	return one(ctx, s.read(), scanKey, selectKey+" WHERE k.key_prefix = ? AND "+liveOrg("k.org_id"), prefix)
+	return one(ctx, s.db.read(), scanKey, selectKey+" WHERE k.key_prefix = ? AND "+liveOrg("k.org_id"), prefix)
 }
 
 // APIKey implements [catalog.APIKeys].
 func (s *Store) APIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error) {
-	return apiKey(ctx, s.read(), org, id)
+	return apiKey(ctx, s.db.read(), org, id)
 }
 
 // ListAPIKeys implements [catalog.APIKeys].
@@ -98,19 +98,19 @@ func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catal
 	if filter.User != "" {
 		w.and("k.user_id = ?", filter.User)
 	}
-	return order.fetch(ctx, s.read(), page, scanKey, selectKey, w)
+	return order.fetch(ctx, s.db.read(), page, scanKey, selectKey, w)
 }
 
 // RevokeAPIKey implements [catalog.APIKeys].
 func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (revoked catalog.APIKey, err error) {
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		if revoked, err = apiKey(ctx, tx, org, id); err != nil {
 			return err
 		}
 		if revoked.Revoked() {
 			return errUnchanged
 		}
-		if _, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", micros(s.clock()), id); err != nil {
+		if _, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", micros(s.db.clock()), id); err != nil {
 			return err
 		}
 		revoked, err = apiKey(ctx, tx, org, id)
@@ -127,12 +127,12 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 			Field: "grace_seconds", Message: fmt.Sprintf("must be between 0 and %d", int(catalog.MaxRotationGrace.Seconds())),
 		}}
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		old, err := apiKey(ctx, tx, org, id)
 		if err != nil {
 			return err
 		}
-		now := s.clock()
+		now := s.db.clock()
 		switch {
 		case !old.Usable(now):
 			return catalog.ErrRevoked
@@ -160,7 +160,7 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 
 // TouchAPIKey implements [catalog.APIKeys].
 func (s *Store) TouchAPIKey(ctx context.Context, id catalog.KeyID, at time.Time) error {
-	return s.transact(ctx, func(tx session) error {
+	return s.db.transact(ctx, func(tx session) error {
 		_, err := tx.exec(ctx, "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
 			micros(at), id, micros(at))
 		return err

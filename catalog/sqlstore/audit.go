@@ -10,8 +10,8 @@ const selectAudit = `SELECT a.id, a.at, a.org_id, a.user_id, a.key_id, a.action,
 	FROM audit_entries a`
 
 func scanAudit(r row) (a catalog.AuditEntry, err error) {
-	err = r.Scan(&a.ID, timeAt{&a.At}, &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, &a.Remote,
-		jsonAt{&a.Details})
+	err = r.Scan(&a.ID, timeAt(&a.At), &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, &a.Remote,
+		jsonAt(&a.Details))
 	return a, err
 }
 
@@ -25,13 +25,13 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 	if len(entries) == 0 {
 		return nil
 	}
-	return s.transact(ctx, func(tx session) error {
+	return s.db.transact(ctx, func(tx session) error {
 		for _, a := range entries {
 			if a.ID == "" {
 				a.ID = catalog.NewID[catalog.AuditID]()
 			}
 			if a.At.IsZero() {
-				a.At = s.clock()
+				a.At = s.db.clock()
 			}
 			err := tx.insert(ctx, "id", `INSERT INTO audit_entries
 				(id, at, org_id, user_id, key_id, action, resource, outcome, request_id, remote, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -71,5 +71,5 @@ func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog
 			w.and(equal.column+" = ?", equal.value)
 		}
 	}
-	return order.fetch(ctx, s.read(), page, scanAudit, selectAudit, w)
+	return order.fetch(ctx, s.db.read(), page, scanAudit, selectAudit, w)
 }

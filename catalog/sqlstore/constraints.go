@@ -10,7 +10,7 @@ import (
 const selectConstraint = "SELECT k.org_id, k.delta_id, k.name, k.expression, k.created_by, k.created_at FROM table_constraints k"
 
 func scanConstraint(r row) (c catalog.Constraint, err error) {
-	err = r.Scan(&c.Org, &c.Table, &c.Name, &c.Expression, &c.CreatedBy, timeAt{&c.CreatedAt})
+	err = r.Scan(&c.Org, &c.Table, &c.Name, &c.Expression, &c.CreatedBy, timeAt(&c.CreatedAt))
 	return c, err
 }
 
@@ -20,7 +20,7 @@ func (s *Store) AddConstraints(ctx context.Context, v catalog.Viewer, id catalog
 	if err := catalog.ValidateConstraints(constraints); err != nil {
 		return err
 	}
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		t, err := visibleTable(ctx, tx, v, id)
 		if err != nil {
 			return err
@@ -44,18 +44,18 @@ func (s *Store) AddConstraints(ctx context.Context, v catalog.Viewer, id catalog
 func (s *Store) insertConstraint(ctx context.Context, tx session, org catalog.OrgID, table catalog.DeltaID, c catalog.NewConstraint,
 	by catalog.UserID, field string) error {
 	return tx.insert(ctx, field, `INSERT INTO table_constraints (org_id, delta_id, name, name_key, expression, created_by, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, org, table, c.Name, catalog.FoldName(c.Name), c.Expression, by, micros(s.clock()))
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, org, table, c.Name, catalog.FoldName(c.Name), c.Expression, by, micros(s.db.clock()))
 }
 
 // Constraints implements [catalog.Constraints].
 func (s *Store) Constraints(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.Constraint, error) {
-	return list(ctx, s.read(), scanConstraint, selectConstraint+" WHERE k.org_id = ? AND k.delta_id = ? AND "+liveOrg("k.org_id")+
+	return list(ctx, s.db.read(), scanConstraint, selectConstraint+" WHERE k.org_id = ? AND k.delta_id = ? AND "+liveOrg("k.org_id")+
 		" ORDER BY k.name_key", org, table)
 }
 
 // DeleteConstraint implements [catalog.Constraints].
 func (s *Store) DeleteConstraint(ctx context.Context, v catalog.Viewer, id catalog.TableID, name string) error {
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		t, err := visibleTable(ctx, tx, v, id)
 		if err != nil {
 			return err
@@ -75,6 +75,6 @@ func (s *Store) copyConstraints(ctx context.Context, tx session, org catalog.Org
 		SELECT k.org_id, ?, k.name, k.name_key, k.expression, ?, ? FROM table_constraints k
 		WHERE k.org_id = ? AND k.delta_id = ? AND NOT EXISTS (SELECT 1 FROM table_constraints o
 			WHERE o.org_id = k.org_id AND o.delta_id = ? AND o.name_key = k.name_key)`,
-		to, by, micros(s.clock()), org, from, to)
+		to, by, micros(s.db.clock()), org, from, to)
 	return err
 }

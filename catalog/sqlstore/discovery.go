@@ -66,7 +66,7 @@ func (s *Store) RegisterTable(ctx context.Context, v catalog.Viewer, n catalog.N
 	if err := n.Validate(); err != nil {
 		return registered, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		config, err := visibleConfig(ctx, tx, v, n.Config)
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func (s *Store) RegisterTable(ctx context.Context, v catalog.Viewer, n catalog.N
 		t, tombstone := known.byPath[n.Path]
 		switch {
 		case !tombstone:
-			t = known.fresh(n.Path, n.DeltaID, s.clock())
+			t = known.fresh(n.Path, n.DeltaID, s.db.clock())
 		case t.State != catalog.TableDropped:
 			return &catalog.ExistsError{Field: "path"}
 		default:
@@ -108,7 +108,7 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 	if err := discovery.Validate(); err != nil {
 		return result, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		config, err := visibleConfig(ctx, tx, v, id)
 		if err != nil {
 			return err
@@ -145,8 +145,8 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 		return catalog.DiscoveryResult{}, err
 	}
 	if discovery.Complete {
-		err = s.transact(ctx, func(tx session) error {
-			_, err := tx.exec(ctx, "UPDATE storage_configs SET discovered_at = ? WHERE id = ?", micros(s.clock()), id)
+		err = s.db.transact(ctx, func(tx session) error {
+			_, err := tx.exec(ctx, "UPDATE storage_configs SET discovered_at = ? WHERE id = ?", micros(s.db.clock()), id)
 			return err
 		})
 	}
@@ -158,7 +158,7 @@ func (s *Store) syncFound(ctx context.Context, tx session, known registrations, 
 	result *catalog.DiscoveryResult) error {
 	before, registered := known.byPath[f.Path]
 	if !registered {
-		t := known.fresh(f.Path, f.DeltaID, s.clock())
+		t := known.fresh(f.Path, f.DeltaID, s.db.clock())
 		known.name(&t)
 		result.Found++
 		result.Added = append(result.Added, t)

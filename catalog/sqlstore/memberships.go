@@ -11,8 +11,8 @@ const selectMembership = `SELECT m.org_id, m.user_id, u.email, u.display_name, m
 	FROM memberships m JOIN users u ON u.id = m.user_id`
 
 func scanMembership(r row) (m catalog.Membership, err error) {
-	err = r.Scan(&m.Org, &m.User, &m.Email, &m.DisplayName, &m.Role, jsonAt{&m.Attributes},
-		timeAt{&m.CreatedAt}, timeAt{&m.UpdatedAt})
+	err = r.Scan(&m.Org, &m.User, &m.Email, &m.DisplayName, &m.Role, jsonAt(&m.Attributes),
+		timeAt(&m.CreatedAt), timeAt(&m.UpdatedAt))
 	return m, err
 }
 
@@ -32,11 +32,11 @@ func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.U
 	if err := catalog.ValidateRole("role", role); err != nil {
 		return added, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		if _, err := organisation(ctx, tx, org); err != nil {
 			return err
 		}
-		if err := addMember(ctx, tx, org, user, role, micros(s.clock())); err != nil {
+		if err := addMember(ctx, tx, org, user, role, micros(s.db.clock())); err != nil {
 			return err
 		}
 		added, err = membership(ctx, tx, org, user)
@@ -47,14 +47,14 @@ func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.U
 
 // Membership implements [catalog.Memberships].
 func (s *Store) Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error) {
-	return membership(ctx, s.read(), org, user)
+	return membership(ctx, s.db.read(), org, user)
 }
 
 // ListMembers implements [catalog.Memberships].
 func (s *Store) ListMembers(ctx context.Context, org catalog.OrgID, page catalog.Page) (catalog.List[catalog.Membership], error) {
 	var w where
 	w.and("m.org_id = ? AND "+liveOrg("m.org_id"), org)
-	return memberOrder().fetch(ctx, s.read(), page, scanMembership, selectMembership, w)
+	return memberOrder().fetch(ctx, s.db.read(), page, scanMembership, selectMembership, w)
 }
 
 func memberOrder() paging[catalog.Membership] {
@@ -70,7 +70,7 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 	if err := catalog.ValidateRole("role", role); err != nil {
 		return updated, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		m, err := membership(ctx, tx, org, user)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 			}
 		}
 		_, err = tx.exec(ctx, "UPDATE memberships SET role = ?, updated_at = ? WHERE org_id = ? AND user_id = ?",
-			role, micros(s.clock()), org, user)
+			role, micros(s.db.clock()), org, user)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func spareAdmin(ctx context.Context, tx session, org catalog.OrgID, user catalog
 
 // RemoveMember implements [catalog.Memberships].
 func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalog.UserID) error {
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		if _, err := membership(ctx, tx, org, user); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalo
 			return err
 		}
 		_, err = tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND user_id = ? AND revoked_at IS NULL",
-			micros(s.clock()), org, user)
+			micros(s.db.clock()), org, user)
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user c
 	if attributes == nil {
 		attributes = map[string]string{}
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		if updated, err = membership(ctx, tx, org, user); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user c
 			return errUnchanged
 		}
 		_, err = tx.exec(ctx, "UPDATE memberships SET attributes = ?, updated_at = ? WHERE org_id = ? AND user_id = ?",
-			jsonText(attributes), micros(s.clock()), org, user)
+			jsonText(attributes), micros(s.db.clock()), org, user)
 		if err != nil {
 			return err
 		}

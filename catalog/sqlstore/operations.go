@@ -16,8 +16,8 @@ const operationLive = "state IN ('queued', 'running')"
 
 func scanOperation(r row) (o catalog.Operation, err error) {
 	err = r.Scan(&o.ID, &o.Org, &o.User, &o.Key, &o.Kind, &o.State, &o.Progress.Done, &o.Progress.Total, &o.Progress.Unit,
-		jsonAt{&o.Problem}, jsonAt{&o.Result}, jsonAt{&o.Private}, &o.StoredBytes, &o.CancelRequested, &o.Runner,
-		timeAt{&o.HeartbeatAt}, timeAt{&o.CreatedAt}, timeAt{&o.StartedAt}, timeAt{&o.FinishedAt}, timeAt{&o.ExpiresAt})
+		jsonAt(&o.Problem), jsonAt(&o.Result), jsonAt(&o.Private), &o.StoredBytes, &o.CancelRequested, &o.Runner,
+		timeAt(&o.HeartbeatAt), timeAt(&o.CreatedAt), timeAt(&o.StartedAt), timeAt(&o.FinishedAt), timeAt(&o.ExpiresAt))
 	return o, err
 }
 
@@ -33,12 +33,12 @@ func (s *Store) CreateOperation(ctx context.Context, n catalog.NewOperation) (cr
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.OperationID]()
 	}
-	now := s.clock()
+	now := s.db.clock()
 	state, started := catalog.OperationQueued, time.Time{}
 	if n.Running {
 		state, started = catalog.OperationRunning, now
 	}
-	err = s.transact(ctx, func(tx session) error {
+	err = s.db.transact(ctx, func(tx session) error {
 		if _, err := membership(ctx, tx, n.Org, n.User); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *Store) CreateOperation(ctx context.Context, n catalog.NewOperation) (cr
 
 // Operation implements [catalog.Operations].
 func (s *Store) Operation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (catalog.Operation, error) {
-	return operation(ctx, s.read(), org, id)
+	return operation(ctx, s.db.read(), org, id)
 }
 
 // ListOperations implements [catalog.Operations].
@@ -76,12 +76,12 @@ func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter ca
 			w.and(equal.column+" = ?", equal.value)
 		}
 	}
-	return order.fetch(ctx, s.read(), page, scanOperation, selectOperation, w)
+	return order.fetch(ctx, s.db.read(), page, scanOperation, selectOperation, w)
 }
 
 // CancelOperation implements [catalog.Operations].
 func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (cancelled catalog.Operation, err error) {
-	err = s.transact(ctx, func(tx session) error {
+	err = s.db.transact(ctx, func(tx session) error {
 		if _, err := tx.exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+operationLive, true, org,
 			id); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, id catal
 
 // OperationUsage implements [catalog.Operations].
 func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.OperationUsage, error) {
-	return one(ctx, s.read(), func(r row) (u catalog.OperationUsage, err error) {
+	return one(ctx, s.db.read(), func(r row) (u catalog.OperationUsage, err error) {
 		err = r.Scan(&u.Live, &u.StoredBytes)
 		return u, err
 	}, `SELECT COUNT(CASE WHEN `+operationLive+` THEN 1 END), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM operations WHERE org_id = ?`,
@@ -104,7 +104,7 @@ func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.
 // updateOwned changes operations of a runner that have not ended. It returns ErrNotFound if it
 // changed none.
 func (s *Store) updateOwned(ctx context.Context, set, condition string, args ...any) error {
-	return s.transact(ctx, func(tx session) error {
+	return s.db.transact(ctx, func(tx session) error {
 		changed, err := tx.exec(ctx, "UPDATE operations SET "+set+" WHERE runner = ? AND id = ? AND "+condition, args...)
 		if err == nil && changed == 0 {
 			err = catalog.ErrNotFound
@@ -115,7 +115,7 @@ func (s *Store) updateOwned(ctx context.Context, set, condition string, args ...
 
 // StartOperation implements [catalog.Operations].
 func (s *Store) StartOperation(ctx context.Context, runner string, id catalog.OperationID) error {
-	now := micros(s.clock())
+	now := micros(s.db.clock())
 	return s.updateOwned(ctx, "state = 'running', started_at = ?, heartbeat_at = ?", "state = 'queued'", now, now, runner, id)
 }
 
@@ -127,7 +127,7 @@ func (s *Store) ReportOperation(ctx context.Context, runner string, id catalog.O
 // ReserveOperation implements [catalog.Operations]. The row of the organisation is the
 // lock that serialises reservations.
 func (s *Store) ReserveOperation(ctx context.Context, runner string, id catalog.OperationID, bytes, most int64) (fits bool, err error) {
-	err = s.transact(ctx, func(tx session) error {
+	err = s.db.transact(ctx, func(tx session) error {
 		const mine = "runner = ? AND id = ? AND " + operationLive
 		locked, err := tx.exec(ctx, "UPDATE organisations SET id = id WHERE id = (SELECT org_id FROM operations WHERE "+mine+")", runner, id)
 		if err == nil && locked == 0 {
@@ -156,7 +156,7 @@ func (s *Store) outcomeArgs(o catalog.OperationOutcome) []any {
 	}
 	return []any{
 		o.State, o.Progress.Done, o.Progress.Total, o.Progress.Unit, problem, string(o.Result), string(o.Private), o.StoredBytes,
-		micros(s.clock()), micros(o.ExpiresAt),
+		micros(s.db.clock()), micros(o.ExpiresAt),
 	}
 }
 
@@ -170,15 +170,15 @@ func (s *Store) FinishOperation(ctx context.Context, runner string, id catalog.O
 
 // BeatOperations implements [catalog.Operations].
 func (s *Store) BeatOperations(ctx context.Context, runner string) error {
-	return s.transact(ctx, func(tx session) error {
-		_, err := tx.exec(ctx, "UPDATE operations SET heartbeat_at = ? WHERE runner = ? AND "+operationLive, micros(s.clock()), runner)
+	return s.db.transact(ctx, func(tx session) error {
+		_, err := tx.exec(ctx, "UPDATE operations SET heartbeat_at = ? WHERE runner = ? AND "+operationLive, micros(s.db.clock()), runner)
 		return err
 	})
 }
 
 // CancelledOperations implements [catalog.Operations].
 func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
-	return list(ctx, s.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+
+	return list(ctx, s.db.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+
 		` AND (o.cancel_requested OR NOT `+liveOrg("o.org_id")+`)`, runner)
 }
 
@@ -187,7 +187,7 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.O
 	if err := o.Validate(); err != nil {
 		return 0, err
 	}
-	err = s.transact(ctx, func(tx session) error {
+	err = s.db.transact(ctx, func(tx session) error {
 		lost, err = tx.exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+operationLive,
 			append(s.outcomeArgs(o), micros(since))...)
 		return err
@@ -197,14 +197,14 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.O
 
 // ExpiredOperations implements [catalog.Operations].
 func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Operation, error) {
-	return list(ctx, s.read(), scanOperation, selectOperation+" WHERE o.expires_at <= ? OR (o.expires_at IS NOT NULL AND NOT "+
+	return list(ctx, s.db.read(), scanOperation, selectOperation+" WHERE o.expires_at <= ? OR (o.expires_at IS NOT NULL AND NOT "+
 		liveOrg("o.org_id")+") ORDER BY o.expires_at LIMIT ?",
-		micros(s.clock()), limit)
+		micros(s.db.clock()), limit)
 }
 
 // ForgetOperation implements [catalog.Operations].
 func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (forgotten catalog.Operation, err error) {
-	err = s.transact(ctx, func(tx session) error {
+	err = s.db.transact(ctx, func(tx session) error {
 		if _, err := tx.exec(ctx, "UPDATE operations SET result = '', private = '', stored_bytes = 0 WHERE org_id = ? AND id = ? AND NOT ("+
 			operationLive+")", org, id); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catal
 
 // DeleteOperation implements [catalog.Operations].
 func (s *Store) DeleteOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) error {
-	return s.transact(ctx, func(tx session) error {
+	return s.db.transact(ctx, func(tx session) error {
 		if _, err := tx.exec(ctx, "DELETE FROM operations WHERE org_id = ? AND id = ? AND NOT ("+operationLive+")", org, id); err != nil {
 			return err
 		}

@@ -11,18 +11,13 @@ const selectOrganisation = `SELECT o.id, o.name, o.owner_user_id, o.config, o.ve
 	FROM organisations o`
 
 func scanOrganisation(r row) (o catalog.Organisation, err error) {
-	err = r.Scan(&o.ID, &o.Name, &o.Owner, jsonAt{&o.Config}, &o.Version,
-		timeAt{&o.CreatedAt}, timeAt{&o.UpdatedAt}, &o.UserCount)
+	err = r.Scan(&o.ID, &o.Name, &o.Owner, jsonAt(&o.Config), &o.Version,
+		timeAt(&o.CreatedAt), timeAt(&o.UpdatedAt), &o.UserCount)
 	return o, err
 }
 
 func organisation(ctx context.Context, s session, org catalog.OrgID) (catalog.Organisation, error) {
 	return one(ctx, s, scanOrganisation, selectOrganisation+" WHERE o.id = ? AND o.deleted_at IS NULL", org)
-}
-
-// liveOrg is the condition that the organisation of a column is not deleted.
-func liveOrg(column string) string {
-	return "EXISTS (SELECT 1 FROM organisations lo WHERE lo.id = " + column + " AND lo.deleted_at IS NULL)"
 }
 
 // CreateOrganisation implements [catalog.Organisations].
@@ -33,8 +28,8 @@ func (s *Store) CreateOrganisation(ctx context.Context, n catalog.NewOrganisatio
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.OrgID]()
 	}
-	now := micros(s.clock())
-	err = s.change(ctx, func(tx session) error {
+	now := micros(s.db.clock())
+	err = s.db.change(ctx, func(tx session) error {
 		err := tx.insert(ctx, "id", `INSERT INTO organisations
 			(id, name, owner_user_id, config, version, created_at, updated_at) VALUES (?, ?, ?, ?, 1, ?, ?)`,
 			n.ID, n.Name, n.Owner, jsonText(n.Config), now, now)
@@ -59,7 +54,7 @@ func (s *Store) CreateOrganisation(ctx context.Context, n catalog.NewOrganisatio
 
 // Organisation implements [catalog.Organisations].
 func (s *Store) Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error) {
-	return organisation(ctx, s.read(), org)
+	return organisation(ctx, s.db.read(), org)
 }
 
 // ListOrganisations implements [catalog.Organisations].
@@ -70,7 +65,7 @@ func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catal
 	}
 	var w where
 	w.and("o.deleted_at IS NULL")
-	return order.fetch(ctx, s.read(), page, scanOrganisation, selectOrganisation, w)
+	return order.fetch(ctx, s.db.read(), page, scanOrganisation, selectOrganisation, w)
 }
 
 // UpdateOrganisation implements [catalog.Organisations].
@@ -79,7 +74,7 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		o, err := organisation(ctx, tx, org)
 		if err != nil {
 			return err
@@ -102,7 +97,7 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 		}
 		n, err := tx.exec(ctx, `UPDATE organisations SET name = ?, owner_user_id = ?, config = ?,
 			version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
-			o.Name, o.Owner, jsonText(o.Config), micros(s.clock()), org, o.Version)
+			o.Name, o.Owner, jsonText(o.Config), micros(s.db.clock()), org, o.Version)
 		if err != nil {
 			return err
 		}
@@ -117,7 +112,7 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 
 // DeleteOrganisation implements [catalog.Organisations].
 func (s *Store) DeleteOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64) error {
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		o, err := organisation(ctx, tx, org)
 		if err != nil {
 			return err
@@ -125,7 +120,7 @@ func (s *Store) DeleteOrganisation(ctx context.Context, org catalog.OrgID, expec
 		if err := compare(expectedVersion, o.Version); err != nil {
 			return err
 		}
-		now := micros(s.clock())
+		now := micros(s.db.clock())
 		if _, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND revoked_at IS NULL", now, org); err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ const selectPolicy = `SELECT p.id, p.org_id, p.delta_id, p.column_name, p.kind, 
 	p.builder_managed, p.enabled, p.version, p.created_by, p.updated_by, p.created_at, p.updated_at FROM policies p`
 
 func scanPolicy(r row) (p catalog.Policy, err error) {
-	err = r.Scan(&p.ID, &p.Org, &p.Table, &p.Column, &p.Kind, &p.Text, jsonAt{&p.Definition},
-		&p.BuilderManaged, &p.Enabled, &p.Version, &p.CreatedBy, &p.UpdatedBy, timeAt{&p.CreatedAt}, timeAt{&p.UpdatedAt})
+	err = r.Scan(&p.ID, &p.Org, &p.Table, &p.Column, &p.Kind, &p.Text, jsonAt(&p.Definition),
+		&p.BuilderManaged, &p.Enabled, &p.Version, &p.CreatedBy, &p.UpdatedBy, timeAt(&p.CreatedAt), timeAt(&p.UpdatedAt))
 	return p, err
 }
 
@@ -23,7 +23,7 @@ func policy(ctx context.Context, s session, org catalog.OrgID, id catalog.Policy
 
 // insertPolicy adds a policy and its first revision.
 func (s *Store) insertPolicy(ctx context.Context, tx session, n catalog.NewPolicy) error {
-	now := micros(s.clock())
+	now := micros(s.db.clock())
 	err := tx.insert(ctx, "id", `INSERT INTO policies (id, org_id, delta_id, column_name, kind, policy_text, definition,
 		builder_managed, enabled, version, created_by, updated_by, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
@@ -42,7 +42,7 @@ func (s *Store) recordPolicy(ctx context.Context, tx session, org catalog.OrgID,
 		policy_text, definition, builder_managed, enabled, changed_by, changed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, version, org, action, spec.Table, spec.Column, spec.Kind,
-		spec.Text, string(spec.Definition), spec.BuilderManaged, spec.Enabled, by, micros(s.clock()))
+		spec.Text, string(spec.Definition), spec.BuilderManaged, spec.Enabled, by, micros(s.db.clock()))
 	return err
 }
 
@@ -54,7 +54,7 @@ func (s *Store) CreatePolicy(ctx context.Context, n catalog.NewPolicy) (created 
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.PolicyID]()
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		if _, err := organisation(ctx, tx, n.Org); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *Store) CreatePolicy(ctx context.Context, n catalog.NewPolicy) (created 
 
 // Policy implements [catalog.Policies].
 func (s *Store) Policy(ctx context.Context, org catalog.OrgID, id catalog.PolicyID) (catalog.Policy, error) {
-	return policy(ctx, s.read(), org, id)
+	return policy(ctx, s.db.read(), org, id)
 }
 
 // ListPolicies implements [catalog.Policies].
@@ -84,7 +84,7 @@ func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter cata
 	if filter.Table != "" {
 		w.and("p.delta_id = ?", filter.Table)
 	}
-	return order.fetch(ctx, s.read(), page, scanPolicy, selectPolicy, w)
+	return order.fetch(ctx, s.db.read(), page, scanPolicy, selectPolicy, w)
 }
 
 // requireVersion refuses a change without an expected version.
@@ -104,7 +104,7 @@ func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, id catalog.
 	if err := spec.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		p, err := policy(ctx, tx, org, id)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, id catalog.
 		n, err := tx.exec(ctx, `UPDATE policies SET delta_id = ?, column_name = ?, kind = ?, policy_text = ?, definition = ?,
 			builder_managed = ?, enabled = ?, updated_by = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
 			spec.Table, spec.Column, spec.Kind, spec.Text, string(spec.Definition),
-			spec.BuilderManaged, spec.Enabled, by, micros(s.clock()), id, p.Version)
+			spec.BuilderManaged, spec.Enabled, by, micros(s.db.clock()), id, p.Version)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *Store) DeletePolicy(ctx context.Context, org catalog.OrgID, id catalog.
 	if err := requireVersion(expectedVersion); err != nil {
 		return err
 	}
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		p, err := policy(ctx, tx, org, id)
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ const (
 
 func scanRevision(r row) (p catalog.PolicyRevision, err error) {
 	err = r.Scan(&p.Policy, &p.Org, &p.Version, &p.Action, &p.Table, &p.Column, &p.Kind, &p.Text,
-		jsonAt{&p.Definition}, &p.BuilderManaged, &p.Enabled, &p.By, timeAt{&p.At})
+		jsonAt(&p.Definition), &p.BuilderManaged, &p.Enabled, &p.By, timeAt(&p.At))
 	return p, err
 }
 
@@ -178,7 +178,7 @@ func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, id catalog
 	}
 	var w where
 	w.and("r.org_id = ? AND r.policy_id = ? AND "+liveOrg("r.org_id"), org, id)
-	revisions, err := order.fetch(ctx, s.read(), page, scanRevision, selectRevision, w)
+	revisions, err := order.fetch(ctx, s.db.read(), page, scanRevision, selectRevision, w)
 	if err == nil && len(revisions.Items) == 0 && page.Token == "" {
 		err = catalog.ErrNotFound
 	}
@@ -191,14 +191,14 @@ func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables [
 	for _, id := range tables {
 		args = append(args, id)
 	}
-	return list(ctx, s.read(), scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.enabled AND "+liveOrg("p.org_id")+
+	return list(ctx, s.db.read(), scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.enabled AND "+liveOrg("p.org_id")+
 		" AND p.delta_id IN (''"+strings.Repeat(", ?", len(tables))+") ORDER BY p.id", args...)
 }
 
 // DeletedPolicies implements [catalog.Policies].
 func (s *Store) DeletedPolicies(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.PolicyRevision, error) {
 	const left = "COALESCE(n.changed_at, r.changed_at)"
-	return list(ctx, s.read(), scanRevision, revisionContent+", "+left+` FROM policy_revisions r
+	return list(ctx, s.db.read(), scanRevision, revisionContent+", "+left+` FROM policy_revisions r
 		LEFT JOIN policy_revisions n ON n.policy_id = r.policy_id AND n.version = r.version + 1
 		WHERE r.org_id = ? AND r.delta_id = ? AND r.enabled AND (r.action = ? OR n.delta_id <> r.delta_id AND n.delta_id <> '')
 		AND NOT EXISTS (SELECT 1 FROM policy_revisions l WHERE l.policy_id = r.policy_id AND l.version > r.version AND l.delta_id = r.delta_id)

@@ -51,7 +51,7 @@ func (s *Store) ResolveTables(ctx context.Context, v catalog.Viewer, names []cat
 		}
 	}
 	statement := strings.Join(parts, " UNION ALL ")
-	candidates, err := list(ctx, s.read(), scanCandidate, statement, args...)
+	candidates, err := list(ctx, s.db.read(), scanCandidate, statement, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func scanCandidate(r row) (c candidate, err error) {
 	t, config := &c.table.Table, &c.table.StorageConfig
 	dest := append([]any{&c.index}, configDest(config)...)
 	dest = append(dest, &c.found, &t.ID, &t.DeltaID, &t.PreviousDeltaID, &t.Path, &t.Name, &t.NameIsCustom,
-		&t.State, &t.Version, timeAt{&t.RegisteredAt}, timeAt{&t.UpdatedAt})
+		&t.State, &t.Version, timeAt(&t.RegisteredAt), timeAt(&t.UpdatedAt))
 	err = r.Scan(dest...)
 	t.Org, t.Config = config.Org, config.ID
 	return c, err

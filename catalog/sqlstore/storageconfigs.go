@@ -15,9 +15,9 @@ const selectConfig = "SELECT " + configColumns + " FROM storage_configs c"
 // configDest is where configColumns are scanned to.
 func configDest(c *catalog.StorageConfig) []any {
 	return []any{
-		&c.ID, &c.Org, &c.Name, &c.Slug, &c.Kind, orEmpty(&c.Workspace), &c.Owner, &c.Location, jsonAt{&c.Settings},
-		&c.AuthMode, timeAt{&c.CredentialExpiresAt}, timeAt{&c.DiscoveredAt}, &c.Version,
-		timeAt{&c.CreatedAt}, timeAt{&c.UpdatedAt},
+		&c.ID, &c.Org, &c.Name, &c.Slug, &c.Kind, orEmpty(&c.Workspace), &c.Owner, &c.Location, jsonAt(&c.Settings),
+		&c.AuthMode, timeAt(&c.CredentialExpiresAt), timeAt(&c.DiscoveredAt), &c.Version,
+		timeAt(&c.CreatedAt), timeAt(&c.UpdatedAt),
 	}
 }
 
@@ -53,8 +53,8 @@ func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageCon
 	if len(n.Settings) == 0 {
 		n.Settings = json.RawMessage("{}")
 	}
-	now := micros(s.clock())
-	err = s.change(ctx, func(tx session) error {
+	now := micros(s.db.clock())
+	err = s.db.change(ctx, func(tx session) error {
 		if _, err := membership(ctx, tx, n.Org, n.Owner); err != nil {
 			return err
 		}
@@ -106,18 +106,18 @@ func freeLocation(ctx context.Context, tx session, n catalog.NewStorageConfig) e
 
 // StorageConfig implements [catalog.StorageConfigs].
 func (s *Store) StorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID) (catalog.StorageConfig, error) {
-	return visibleConfig(ctx, s.read(), v, id)
+	return visibleConfig(ctx, s.db.read(), v, id)
 }
 
 // StorageConfigBySchema implements [catalog.StorageConfigs].
 func (s *Store) StorageConfigBySchema(ctx context.Context, v catalog.Viewer, schema string) (none catalog.StorageConfig, err error) {
 	if id, ok := catalog.ParseSchemaName(schema); ok {
-		return visibleConfig(ctx, s.read(), v, id)
+		return visibleConfig(ctx, s.db.read(), v, id)
 	}
 	var w where
 	w.visible(v)
 	w.and("c.slug = ?", catalog.FoldName(schema))
-	found, err := list(ctx, s.read(), scanConfig, selectConfig+" WHERE "+w.text+" LIMIT 2", w.args...)
+	found, err := list(ctx, s.db.read(), scanConfig, selectConfig+" WHERE "+w.text+" LIMIT 2", w.args...)
 	switch {
 	case err != nil:
 		return none, err
@@ -137,7 +137,7 @@ func (s *Store) ListStorageConfigs(ctx context.Context, v catalog.Viewer, page c
 	}
 	var w where
 	w.visible(v)
-	return order.fetch(ctx, s.read(), page, scanConfig, selectConfig, w)
+	return order.fetch(ctx, s.db.read(), page, scanConfig, selectConfig, w)
 }
 
 // UpdateStorageConfig implements [catalog.StorageConfigs].
@@ -146,7 +146,7 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 		}
 		n, err := tx.exec(ctx, `UPDATE storage_configs SET name = ?, slug = ?, settings = ?, version = version + 1, updated_at = ?
 			WHERE id = ? AND version = ?`,
-			c.Name, catalog.Slug(c.Name), string(c.Settings), micros(s.clock()), id, c.Version)
+			c.Name, catalog.Slug(c.Name), string(c.Settings), micros(s.db.clock()), id, c.Version)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 
 // DeleteStorageConfig implements [catalog.StorageConfigs].
 func (s *Store) DeleteStorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64) error {
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err

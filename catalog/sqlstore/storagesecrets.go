@@ -22,8 +22,8 @@ func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, id catalog
 	var w where
 	w.visible(catalog.SystemViewer(org))
 	w.and("c.id = ?", id)
-	return one(ctx, s.read(), func(r row) (secret catalog.StorageSecret, err error) {
-		err = r.Scan(&secret.Sealed, &secret.AuthMode, timeAt{&secret.ExpiresAt})
+	return one(ctx, s.db.read(), func(r row) (secret catalog.StorageSecret, err error) {
+		err = r.Scan(&secret.Sealed, &secret.AuthMode, timeAt(&secret.ExpiresAt))
 		return secret, err
 	}, `SELECT s.sealed, c.auth_mode, c.credential_expires_at
 		FROM storage_configs c JOIN storage_secrets s ON s.config_id = c.id WHERE `+w.text, w.args...)
@@ -35,7 +35,7 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 	if err := secret.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 		}
 		n, err := tx.exec(ctx, `UPDATE storage_configs SET auth_mode = ?, credential_expires_at = ?,
 			version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
-			secret.AuthMode, microsOrNull(secret.ExpiresAt), micros(s.clock()), id, c.Version)
+			secret.AuthMode, microsOrNull(secret.ExpiresAt), micros(s.db.clock()), id, c.Version)
 		if err != nil {
 			return err
 		}

@@ -2,62 +2,21 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net/url"
-	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
-	"sync"
-	"time"
-
-	"github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/migrations"
 )
 
 // Options are the optional parts of a [Store]; the zero value works.
-type Options struct {
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-	// Logger receives failures that are not returned to a caller; nil discards them.
-	Logger *slog.Logger
-	// WatchInterval is the interval between confirmations of the epoch; 0 means 200 ms
-	// for SQLite and 500 ms for Postgres, where changes are announced.
-	WatchInterval time.Duration
-	// MaxConnections bounds the pool; 0 means 16.
-	MaxConnections int
-	// KeepSchema refuses a database with missing migrations instead of applying them.
-	KeepSchema bool
-}
+type Options = options
 
 // Store is a [catalog.Store] on a database. It is safe for concurrent use.
 type Store struct {
-	dialect dialect
-	// reads and writes are the same pool, except for SQLite: its writer is one
-	// connection, so that writers queue in the process instead of failing on the lock
-	// of the file.
-	reads, writes *sql.DB
-	// outside runs statements outside any transaction, on reads.
-	outside       querier
-	now           func() time.Time
-	logger        *slog.Logger
-	watchInterval time.Duration
-
-	// closing ends the watches, and watches waits for them. closeMu prevents a watch
-	// from starting after that wait has begun.
-	closeMu sync.Mutex
-	closing context.Context
-	close   context.CancelFunc
-	watches sync.WaitGroup
-	pokes   pokes
-	// name distinguishes the announcements of this store from those of others.
-	name string
+	db *DB
+	catalog.Epochs
+	catalog.Commits
+	catalog.Domains
+	catalog.Publications
+	columns *domainStore
 }
 
 var _ catalog.Store = (*Store)(nil)
@@ -66,132 +25,14 @@ var _ catalog.Store = (*Store)(nil)
 // file name. It applies missing migrations, and returns an error that wraps
 // [migrations.ErrUnknownSchema] for a newer schema.
 func Open(ctx context.Context, databaseURL string, options Options) (*Store, error) {
-	if strings.HasPrefix(databaseURL, "postgres://") || strings.HasPrefix(databaseURL, "postgresql://") {
-		return openPostgres(ctx, databaseURL, options)
-	}
-	return openSQLite(ctx, strings.TrimPrefix(databaseURL, "sqlite:"), options)
-}
-
-func openSQLite(ctx context.Context, path string, options Options) (*Store, error) {
-	if path == "" || strings.Contains(path, ":memory:") {
-		return nil, errors.New("open catalog: SQLite needs a file")
-	}
-	path, err := filepath.Abs(path)
+	db, err := openDB(ctx, databaseURL, options)
 	if err != nil {
-		return nil, fmt.Errorf("open catalog: %w", err)
+		return nil, err
 	}
-	if err := createPrivate(path); err != nil {
-		return nil, fmt.Errorf("open catalog: %w: %w", catalog.ErrUnavailable, err)
-	}
-	writes, err := sql.Open("sqlite", sqliteDSN(path, "journal_mode(WAL)"))
-	if err != nil {
-		return nil, fmt.Errorf("open catalog: %w", err)
-	}
-	writes.SetMaxOpenConns(1)
-	reads, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open catalog: %w", err), writes.Close())
-	}
-	if options.MaxConnections == 0 {
-		options.MaxConnections = max(4, 2*runtime.GOMAXPROCS(0))
-	}
-	if options.WatchInterval == 0 {
-		options.WatchInterval = 200 * time.Millisecond
-	}
-	return newStore(ctx, dialect{migrations: migrations.SQLite, failure: sqliteFailure}, reads, writes, options)
-}
-
-// createPrivate creates an empty file and its directory, accessible only to the user of
-// this process, unless they exist. SQLite uses the mode of the database for the files
-// that it creates next to it.
-func createPrivate(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// sqliteDSN sets the options of every connection: references are checked, a transaction
-// takes the write lock at its start (otherwise two of them could both read and then
-// deadlock), a commit is durable, and locks of other processes are waited for.
-func sqliteDSN(path, pragma string) string {
-	query := url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "foreign_keys(1)", "synchronous(FULL)", pragma},
-	}
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
-}
-
-func openPostgres(ctx context.Context, databaseURL string, options Options) (*Store, error) {
-	db, err := sql.Open("pgx", databaseURL)
-	if err != nil {
-		// The text of the driver's error can contain the password.
-		return nil, errors.New("open catalog: the Postgres URL cannot be read")
-	}
-	if options.WatchInterval == 0 {
-		options.WatchInterval = 500 * time.Millisecond // bounds the delay after a lost announcement below the promised second
-	}
-	return newStore(ctx, dialect{
-		migrations: migrations.Postgres,
-		numbered:   true,
-		share:      " FOR SHARE",
-		notify:     "SELECT pg_notify('" + epochChannel + "', '')",
-		failure:    postgresFailure,
-	}, db, db, options)
-}
-
-func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, options Options) (*Store, error) {
-	s := &Store{
-		dialect: d, reads: reads, writes: writes, outside: reads,
-		now: options.Now, logger: options.Logger, watchInterval: options.WatchInterval, name: uuid.NewString(),
-	}
-	if d.migrations == migrations.SQLite {
-		s.outside = &preparedPool{DB: reads, statements: map[string]*sql.Stmt{}}
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if s.logger == nil {
-		s.logger = slog.New(slog.DiscardHandler)
-	}
-	connections := options.MaxConnections
-	if connections == 0 {
-		connections = 16
-	}
-	reads.SetMaxOpenConns(connections)
-	reads.SetMaxIdleConns(connections)
-	s.closing, s.close = context.WithCancel(context.Background())
-
-	prepare := migrations.Apply
-	if options.KeepSchema {
-		prepare = migrations.Check
-	}
-	if _, err := prepare(ctx, d.migrations, writes); err != nil {
-		return nil, errors.Join(fmt.Errorf("prepare catalog: %w", d.translate(err)), s.Close())
-	}
-	return s, nil
+	columns := newDomains(db)
+	return &Store{db: db, Epochs: db, Commits: db, Domains: columns, Publications: columns, columns: columns}, nil
 }
 
 // Close ends the watches and closes the database. Calls in progress fail with
 // [catalog.ErrUnavailable]. It may be called more than once.
-func (s *Store) Close() error {
-	s.closeMu.Lock()
-	s.close()
-	s.closeMu.Unlock()
-	s.watches.Wait()
-	err := s.writes.Close()
-	if s.reads != s.writes {
-		err = errors.Join(s.reads.Close(), err)
-	}
-	return err
-}
-
-// read returns a session outside any transaction.
-func (s *Store) read() session { return session{querier: s.outside, dialect: s.dialect} }
-
-// clock returns the current time in the precision of the database.
-func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+func (s *Store) Close() error { return s.db.Close() }

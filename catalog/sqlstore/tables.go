@@ -20,7 +20,7 @@ const (
 func tableDest(t *catalog.Table) []any {
 	return []any{
 		&t.ID, &t.Org, &t.Config, &t.DeltaID, &t.PreviousDeltaID, &t.Path, &t.Name, &t.NameIsCustom,
-		&t.State, &t.Version, timeAt{&t.RegisteredAt}, timeAt{&t.UpdatedAt},
+		&t.State, &t.Version, timeAt(&t.RegisteredAt), timeAt(&t.UpdatedAt),
 	}
 }
 
@@ -60,7 +60,7 @@ func insertTable(ctx context.Context, tx session, t catalog.Table) error {
 
 // updateTable writes all mutable columns and raises the version of t.
 func (s *Store) updateTable(ctx context.Context, tx session, t *catalog.Table) error {
-	t.UpdatedAt = s.clock()
+	t.UpdatedAt = s.db.clock()
 	n, err := tx.exec(ctx, `UPDATE delta_tables SET delta_id = ?, previous_delta_id = ?, name = ?, name_key = ?,
 		name_is_custom = ?, state = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
 		t.DeltaID, t.PreviousDeltaID, t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State,
@@ -80,7 +80,7 @@ func (s *Store) updateTable(ctx context.Context, tx session, t *catalog.Table) e
 
 // Table implements [catalog.Tables].
 func (s *Store) Table(ctx context.Context, v catalog.Viewer, id catalog.TableID) (catalog.LocatedTable, error) {
-	return visibleTable(ctx, s.read(), v, id)
+	return visibleTable(ctx, s.db.read(), v, id)
 }
 
 // ListTables implements [catalog.Tables].
@@ -107,7 +107,7 @@ func (s *Store) ListTables(ctx context.Context, v catalog.Viewer, filter catalog
 		}
 		w.and("t.state IN ("+marks(len(states))+")", states...)
 	}
-	return order.fetch(ctx, s.read(), page, scanLocated, selectLocated, w)
+	return order.fetch(ctx, s.db.read(), page, scanLocated, selectLocated, w)
 }
 
 // ResolveDelta implements [catalog.Tables].
@@ -115,7 +115,7 @@ func (s *Store) ResolveDelta(ctx context.Context, v catalog.Viewer, id catalog.D
 	var w where
 	w.visible(v)
 	w.and("t.delta_id = ? AND t.state = ?", id, catalog.TableLive)
-	found, err := list(ctx, s.read(), scanLocated, selectLocated+" WHERE "+w.text+" LIMIT 2", w.args...)
+	found, err := list(ctx, s.db.read(), scanLocated, selectLocated+" WHERE "+w.text+" LIMIT 2", w.args...)
 	switch {
 	case err != nil:
 		return none, err
@@ -133,7 +133,7 @@ func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.Ta
 	if err := catalog.ValidateTableName("name", name); err != nil {
 		return renamed, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		t, err := visibleTableAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.Ta
 
 // DropTable implements [catalog.Tables].
 func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64) error {
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		t, err := visibleTable(ctx, tx, v, id)
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 // AdoptIdentity implements [catalog.Tables].
 func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, keepRules bool,
 	by catalog.UserID) (adopted catalog.LocatedTable, err error) {
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		t, err := visibleTableAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.
 			if err := s.copyConstraints(ctx, tx, t.Org, t.PreviousDeltaID, t.DeltaID, by); err != nil {
 				return err
 			}
-			if err := s.copyDomains(ctx, tx, t.PreviousDeltaID, t.Table, by); err != nil {
+			if err := s.columns.Adopt(ctx, tx, t.PreviousDeltaID, t.Table, by); err != nil {
 				return err
 			}
 		}

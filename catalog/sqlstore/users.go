@@ -10,7 +10,7 @@ import (
 const selectUser = "SELECT u.id, u.email, u.display_name, u.version, u.created_at, u.updated_at FROM users u"
 
 func scanUser(r row) (u catalog.User, err error) {
-	err = r.Scan(&u.ID, &u.Email, &u.DisplayName, &u.Version, timeAt{&u.CreatedAt}, timeAt{&u.UpdatedAt})
+	err = r.Scan(&u.ID, &u.Email, &u.DisplayName, &u.Version, timeAt(&u.CreatedAt), timeAt(&u.UpdatedAt))
 	return u, err
 }
 
@@ -27,8 +27,8 @@ func (s *Store) CreateUser(ctx context.Context, n catalog.NewUser) (created cata
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.UserID]()
 	}
-	now := micros(s.clock())
-	err = s.transact(ctx, func(tx session) error {
+	now := micros(s.db.clock())
+	err = s.db.transact(ctx, func(tx session) error {
 		err := tx.insert(ctx, "email", `INSERT INTO users (id, email, display_name, version, created_at, updated_at)
 			VALUES (?, ?, ?, 1, ?, ?)`, n.ID, catalog.NormaliseEmail(n.Email), n.DisplayName, now, now)
 		if err != nil {
@@ -42,12 +42,12 @@ func (s *Store) CreateUser(ctx context.Context, n catalog.NewUser) (created cata
 
 // User implements [catalog.Users].
 func (s *Store) User(ctx context.Context, id catalog.UserID) (catalog.User, error) {
-	return user(ctx, s.read(), id)
+	return user(ctx, s.db.read(), id)
 }
 
 // UserByEmail implements [catalog.Users].
 func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, error) {
-	return one(ctx, s.read(), scanUser, selectUser+" WHERE u.email = ?", catalog.NormaliseEmail(email))
+	return one(ctx, s.db.read(), scanUser, selectUser+" WHERE u.email = ?", catalog.NormaliseEmail(email))
 }
 
 // UpdateUser implements [catalog.Users]. Tokens of foreign issuers are matched by the
@@ -57,7 +57,7 @@ func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersi
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		u, err := user(ctx, tx, id)
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersi
 			u.DisplayName = *change.DisplayName
 		}
 		n, err := tx.exec(ctx, `UPDATE users SET email = ?, display_name = ?, version = version + 1, updated_at = ?
-			WHERE id = ? AND version = ?`, u.Email, u.DisplayName, micros(s.clock()), id, u.Version)
+			WHERE id = ? AND version = ?`, u.Email, u.DisplayName, micros(s.db.clock()), id, u.Version)
 		switch {
 		case errors.Is(err, errUnique):
 			return &catalog.ExistsError{Field: "email"}

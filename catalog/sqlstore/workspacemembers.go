@@ -11,7 +11,7 @@ const selectWorkspaceMember = `SELECT m.workspace_id, m.user_id, u.email, u.disp
 	FROM workspace_members m JOIN users u ON u.id = m.user_id`
 
 func scanWorkspaceMember(r row) (m catalog.WorkspaceMember, err error) {
-	err = r.Scan(&m.Workspace, &m.User, &m.Email, &m.DisplayName, &m.Role, timeAt{&m.CreatedAt}, timeAt{&m.UpdatedAt})
+	err = r.Scan(&m.Workspace, &m.User, &m.Email, &m.DisplayName, &m.Role, timeAt(&m.CreatedAt), timeAt(&m.UpdatedAt))
 	return m, err
 }
 
@@ -44,7 +44,7 @@ func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, id ca
 	if err := catalog.ValidateRole("role", role); err != nil {
 		return set, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		if err := ownMembers(ctx, tx, org, id); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, id ca
 		case err != nil && !errors.Is(err, catalog.ErrNotFound):
 			return err
 		}
-		if err := setWorkspaceMember(ctx, tx, id, user, role, micros(s.clock())); err != nil {
+		if err := setWorkspaceMember(ctx, tx, id, user, role, micros(s.db.clock())); err != nil {
 			return err
 		}
 		set, err = workspaceMember(ctx, tx, id, user)
@@ -69,7 +69,7 @@ func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, id ca
 
 // RemoveWorkspaceMember implements [catalog.Workspaces].
 func (s *Store) RemoveWorkspaceMember(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID) error {
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		if err := ownMembers(ctx, tx, org, id); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *Store) RemoveWorkspaceMember(ctx context.Context, org catalog.OrgID, id
 // ListWorkspaceMembers implements [catalog.Workspaces].
 func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID,
 	page catalog.Page) (catalog.List[catalog.WorkspaceMember], error) {
-	w, err := workspace(ctx, s.read(), org, id)
+	w, err := workspace(ctx, s.db.read(), org, id)
 	if err != nil {
 		return catalog.List[catalog.WorkspaceMember]{}, err
 	}
@@ -105,12 +105,12 @@ func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, id 
 	}
 	var conditions where
 	conditions.and("m.workspace_id = ?", id)
-	return order.fetch(ctx, s.read(), page, scanWorkspaceMember, selectWorkspaceMember, conditions)
+	return order.fetch(ctx, s.db.read(), page, scanWorkspaceMember, selectWorkspaceMember, conditions)
 }
 
 // WorkspaceRole implements [catalog.Workspaces].
 func (s *Store) WorkspaceRole(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID) (catalog.Role, error) {
-	return workspaceRole(ctx, s.read(), org, id, user)
+	return workspaceRole(ctx, s.db.read(), org, id, user)
 }
 
 func workspaceRole(ctx context.Context, s session, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID) (catalog.Role, error) {

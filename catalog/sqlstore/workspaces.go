@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -15,12 +14,9 @@ const selectWorkspace = `SELECT w.id, w.org_id, w.name, w.is_default, w.version,
 
 func scanWorkspace(r row) (w catalog.Workspace, err error) {
 	err = r.Scan(&w.ID, &w.Org, &w.Name, &w.IsDefault, &w.Version,
-		timeAt{&w.CreatedAt}, timeAt{&w.UpdatedAt}, &w.MemberCount)
+		timeAt(&w.CreatedAt), timeAt(&w.UpdatedAt), &w.MemberCount)
 	return w, err
 }
-
-// nameKey returns the form in which names of workspaces are unique.
-func nameKey(name string) string { return strings.ToLower(name) }
 
 func workspace(ctx context.Context, s session, org catalog.OrgID, id catalog.WorkspaceID) (catalog.Workspace, error) {
 	return one(ctx, s, scanWorkspace,
@@ -35,8 +31,8 @@ func (s *Store) CreateWorkspace(ctx context.Context, n catalog.NewWorkspace) (cr
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.WorkspaceID]()
 	}
-	now := micros(s.clock())
-	err = s.change(ctx, func(tx session) error {
+	now := micros(s.db.clock())
+	err = s.db.change(ctx, func(tx session) error {
 		if _, err := organisation(ctx, tx, n.Org); err != nil {
 			return err
 		}
@@ -62,12 +58,12 @@ func (s *Store) CreateWorkspace(ctx context.Context, n catalog.NewWorkspace) (cr
 
 // Workspace implements [catalog.Workspaces].
 func (s *Store) Workspace(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID) (catalog.Workspace, error) {
-	return workspace(ctx, s.read(), org, id)
+	return workspace(ctx, s.db.read(), org, id)
 }
 
 // DefaultWorkspace implements [catalog.Workspaces].
 func (s *Store) DefaultWorkspace(ctx context.Context, org catalog.OrgID) (catalog.Workspace, error) {
-	return defaultWorkspace(ctx, s.read(), org)
+	return defaultWorkspace(ctx, s.db.read(), org)
 }
 
 func defaultWorkspace(ctx context.Context, s session, org catalog.OrgID) (catalog.Workspace, error) {
@@ -88,7 +84,7 @@ func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter ca
 		w.and("EXISTS (SELECT 1 FROM memberships m WHERE m.org_id = w.org_id AND m.user_id = ?)", filter.Member)
 		w.and("(w.is_default OR w.id IN (SELECT wm.workspace_id FROM workspace_members wm WHERE wm.user_id = ?))", filter.Member)
 	}
-	return order.fetch(ctx, s.read(), page, scanWorkspace, selectWorkspace, w)
+	return order.fetch(ctx, s.db.read(), page, scanWorkspace, selectWorkspace, w)
 }
 
 // UpdateWorkspace implements [catalog.Workspaces].
@@ -97,7 +93,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, id catal
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		w, err := workspace(ctx, tx, org, id)
 		if err != nil {
 			return err
@@ -109,7 +105,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, id catal
 			w.Name = *change.Name
 		}
 		n, err := tx.exec(ctx, `UPDATE workspaces SET name = ?, name_key = ?, version = version + 1, updated_at = ?
-			WHERE id = ? AND version = ?`, w.Name, nameKey(w.Name), micros(s.clock()), id, w.Version)
+			WHERE id = ? AND version = ?`, w.Name, nameKey(w.Name), micros(s.db.clock()), id, w.Version)
 		switch {
 		case errors.Is(err, errUnique):
 			return &catalog.ExistsError{Field: "name"}
@@ -127,7 +123,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, id catal
 
 // DeleteWorkspace implements [catalog.Workspaces].
 func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, expectedVersion int64) error {
-	return s.change(ctx, func(tx session) error {
+	return s.db.change(ctx, func(tx session) error {
 		w, err := workspace(ctx, tx, org, id)
 		if err != nil {
 			return err
@@ -146,7 +142,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, id catal
 			return catalog.ErrWorkspaceInUse
 		}
 		_, err = tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND workspace_id = ? AND revoked_at IS NULL",
-			micros(s.clock()), org, id)
+			micros(s.db.clock()), org, id)
 		if err != nil {
 			return err
 		}

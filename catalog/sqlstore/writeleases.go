@@ -13,11 +13,11 @@ func (s *Store) BeginWrite(ctx context.Context, w catalog.NewWrite) (id catalog.
 		return "", err
 	}
 	id = catalog.NewID[catalog.WriteLeaseID]()
-	err = s.transact(ctx, func(tx session) error {
-		if _, err := one(ctx, tx, value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+liveOrg("g.id"), w.Org); err != nil {
+	err = s.db.transact(ctx, func(tx session) error {
+		if err := requireOrg(ctx, tx, w.Org); err != nil {
 			return err
 		}
-		now := micros(s.clock())
+		now := micros(s.db.clock())
 		begun := now
 		if w.Kind == catalog.WriteRestore {
 			begun = 0 // also read by replicas that do not know kinds
@@ -31,8 +31,8 @@ func (s *Store) BeginWrite(ctx context.Context, w catalog.NewWrite) (id catalog.
 
 // RenewWrite implements [catalog.WriteLeases].
 func (s *Store) RenewWrite(ctx context.Context, id catalog.WriteLeaseID) error {
-	return s.transact(ctx, func(tx session) error {
-		changed, err := tx.exec(ctx, "UPDATE write_leases SET renewed_at = ? WHERE id = ?", micros(s.clock()), id)
+	return s.db.transact(ctx, func(tx session) error {
+		changed, err := tx.exec(ctx, "UPDATE write_leases SET renewed_at = ? WHERE id = ?", micros(s.db.clock()), id)
 		if err == nil && changed == 0 {
 			err = catalog.ErrNotFound
 		}
@@ -42,7 +42,7 @@ func (s *Store) RenewWrite(ctx context.Context, id catalog.WriteLeaseID) error {
 
 // EndWrite implements [catalog.WriteLeases].
 func (s *Store) EndWrite(ctx context.Context, id catalog.WriteLeaseID) error {
-	return s.transact(ctx, func(tx session) error {
+	return s.db.transact(ctx, func(tx session) error {
 		_, err := tx.exec(ctx, "DELETE FROM write_leases WHERE id = ?", id)
 		return err
 	})
@@ -50,7 +50,7 @@ func (s *Store) EndWrite(ctx context.Context, id catalog.WriteLeaseID) error {
 
 // EndWritesOf implements [catalog.WriteLeases].
 func (s *Store) EndWritesOf(ctx context.Context, holder string) (ended int64, err error) {
-	err = s.transact(ctx, func(tx session) error {
+	err = s.db.transact(ctx, func(tx session) error {
 		ended, err = tx.exec(ctx, "DELETE FROM write_leases WHERE holder = ? AND holder <> ''", holder)
 		return err
 	})
@@ -59,8 +59,8 @@ func (s *Store) EndWritesOf(ctx context.Context, holder string) (ended int64, er
 
 // OldestWrite implements [catalog.WriteLeases].
 func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (time.Time, error) {
-	return one(ctx, s.read(), func(r row) (begun time.Time, err error) {
-		err = r.Scan(timeAt{&begun})
+	return one(ctx, s.db.read(), func(r row) (begun time.Time, err error) {
+		err = r.Scan(timeAt(&begun))
 		return begun, err
 	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind <> ?", org, table, micros(since),
 		catalog.WriteVacuum)
@@ -68,7 +68,7 @@ func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalo
 
 // VacuumUnderWay implements [catalog.WriteLeases].
 func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
-	n, err := one(ctx, s.read(), value[int64], "SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND "+
+	n, err := one(ctx, s.db.read(), value[int64], "SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND "+
 		"kind = ?",
 		org, table, micros(since), catalog.WriteVacuum)
 	return n > 0, err
@@ -76,7 +76,7 @@ func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table cat
 
 // ForgetWrites implements [catalog.WriteLeases].
 func (s *Store) ForgetWrites(ctx context.Context, since time.Time) (forgotten int64, err error) {
-	err = s.transact(ctx, func(tx session) error {
+	err = s.db.transact(ctx, func(tx session) error {
 		forgotten, err = tx.exec(ctx, "DELETE FROM write_leases WHERE renewed_at < ?", micros(since))
 		return err
 	})

@@ -18,7 +18,7 @@ const maxPayload = 7 << 10
 
 // AnnounceCommit implements [catalog.Commits]. If the path is too long for an
 // announcement, the announcement stands for any table.
-func (s *Store) AnnounceCommit(ctx context.Context, table catalog.CommittedTable) error {
+func (s *DB) AnnounceCommit(ctx context.Context, table catalog.CommittedTable) error {
 	if s.dialect.migrations == migrations.SQLite {
 		return nil
 	}
@@ -40,14 +40,14 @@ type announcement struct {
 
 // WatchCommits implements [catalog.Commits]. Each watch owns a goroutine, which
 // ends with ctx or with the store, and a connection.
-func (s *Store) WatchCommits(ctx context.Context) <-chan catalog.CommittedTable {
+func (s *DB) WatchCommits(ctx context.Context) <-chan catalog.CommittedTable {
 	w := commitWatch{s, make(chan catalog.CommittedTable)}
 	s.keepFollowing(ctx, "announcements of commits not heard", w.follow, func() { close(w.commits) })
 	return w.commits
 }
 
 type commitWatch struct {
-	store   *Store
+	store   *DB
 	commits chan catalog.CommittedTable
 }
 

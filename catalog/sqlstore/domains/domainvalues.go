@@ -27,9 +27,9 @@ func domainValues(ctx context.Context, s session, id catalog.DomainID) ([]catalo
 }
 
 // DomainValues implements [catalog.Domains].
-func (s *Store) DomainValues(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (none catalog.DomainValues, err error) {
+func (s *domainStore) DomainValues(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (none catalog.DomainValues, err error) {
 	out := catalog.DomainValues{Values: []catalog.DomainValue{}}
-	found, err := list(ctx, s.read(), func(r row) (v catalog.DomainValue, err error) {
+	found, err := list(ctx, s.db.read(), func(r row) (v catalog.DomainValue, err error) {
 		err = r.Scan(append([]any{&out.Version}, valueDest(&v)...)...)
 		return v, err
 	}, `SELECT d.version, v.id, v.parent_id, v.value, v.label, v.description, v.joining
@@ -109,9 +109,9 @@ func insertValues(ctx context.Context, tx session, id catalog.DomainID, ordinal 
 
 // changeValues runs fn in a transaction with a domain and its values, raises the
 // versions, and returns the changed domain.
-func (s *Store) changeValues(ctx context.Context, t catalog.DomainTarget,
+func (s *domainStore) changeValues(ctx context.Context, t catalog.DomainTarget,
 	fn func(tx session, d catalog.Domain, values []catalog.DomainValue) error) (changed catalog.Domain, err error) {
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		d, err := targeted(ctx, tx, t)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func targeted(ctx context.Context, tx session, t catalog.DomainTarget) (catalog.
 	if t.Table == "" {
 		return sharedDomainAt(ctx, tx, t.Org, t.Domain, t.ExpectedVersion)
 	}
-	table, err := visibleTable(ctx, tx, t.Viewer, t.Table)
+	table, err := locate(ctx, tx, t.Viewer, t.Table)
 	if err != nil {
 		return catalog.Domain{}, err
 	}
@@ -165,7 +165,7 @@ func valueIn(values []catalog.DomainValue, id catalog.ValueID) (found catalog.Do
 }
 
 // AddDomainValues implements [catalog.Domains].
-func (s *Store) AddDomainValues(ctx context.Context, t catalog.DomainTarget,
+func (s *domainStore) AddDomainValues(ctx context.Context, t catalog.DomainTarget,
 	values []catalog.NewDomainValue) (changed catalog.Domain, added []catalog.DomainValue, err error) {
 	changed, err = s.changeValues(ctx, t, func(tx session, d catalog.Domain, present []catalog.DomainValue) error {
 		if err := unchanging(ctx, tx, d.ID); err != nil {
@@ -203,7 +203,7 @@ func (s *Store) AddDomainValues(ctx context.Context, t catalog.DomainTarget,
 }
 
 // appendValues adds values after the last one of a domain that has n values.
-func (s *Store) appendValues(ctx context.Context, tx session, id catalog.DomainID, n int, values []catalog.DomainValue) error {
+func (s *domainStore) appendValues(ctx context.Context, tx session, id catalog.DomainID, n int, values []catalog.DomainValue) error {
 	if n+len(values) > catalog.MaxDomainValues {
 		return catalog.FieldErrors{{Field: "values", Message: fmt.Sprintf("a domain has at most %d", catalog.MaxDomainValues)}}
 	}
@@ -215,7 +215,7 @@ func (s *Store) appendValues(ctx context.Context, tx session, id catalog.DomainI
 }
 
 // DescribeDomainValue implements [catalog.Domains].
-func (s *Store) DescribeDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID,
+func (s *domainStore) DescribeDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID,
 	label, description string) (catalog.Domain, error) {
 	if err := catalog.ValidateDomainLabel(label, description); err != nil {
 		return catalog.Domain{}, err
@@ -230,7 +230,7 @@ func (s *Store) DescribeDomainValue(ctx context.Context, t catalog.DomainTarget,
 }
 
 // RenameDomainValue implements [catalog.Domains].
-func (s *Store) RenameDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID, text string) (catalog.Domain, error) {
+func (s *domainStore) RenameDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID, text string) (catalog.Domain, error) {
 	if err := catalog.ValidateDomainValue("value", text); err != nil {
 		return catalog.Domain{}, err
 	}
@@ -246,7 +246,7 @@ func (s *Store) RenameDomainValue(ctx context.Context, t catalog.DomainTarget, i
 }
 
 // DeleteDomainValue implements [catalog.Domains].
-func (s *Store) DeleteDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID) (catalog.Domain, error) {
+func (s *domainStore) DeleteDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID) (catalog.Domain, error) {
 	return s.changeValues(ctx, t, func(tx session, d catalog.Domain, values []catalog.DomainValue) error {
 		if err := unchanging(ctx, tx, d.ID); err != nil {
 			return err
@@ -265,7 +265,7 @@ func deleteValue(ctx context.Context, tx session, domain catalog.DomainID, id ca
 }
 
 // RestoreDomainValues implements [catalog.Domains].
-func (s *Store) RestoreDomainValues(ctx context.Context, t catalog.DomainTarget, values []catalog.DomainValue) (catalog.Domain, error) {
+func (s *domainStore) RestoreDomainValues(ctx context.Context, t catalog.DomainTarget, values []catalog.DomainValue) (catalog.Domain, error) {
 	return s.changeValues(ctx, t, func(tx session, d catalog.Domain, present []catalog.DomainValue) error {
 		type place struct {
 			parent catalog.ValueID

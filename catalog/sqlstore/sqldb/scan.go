@@ -1,8 +1,10 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -25,10 +27,12 @@ func textOrNull[T ~string](text T) any {
 	return string(text)
 }
 
-// timeAt scans microseconds, NULL as the zero time.
-type timeAt struct{ dest *time.Time }
+// timeAt returns a destination for microseconds, NULL as the zero time.
+func timeAt(dest *time.Time) sql.Scanner { return timeDest{dest} }
 
-func (t timeAt) Scan(value any) error {
+type timeDest struct{ dest *time.Time }
+
+func (t timeDest) Scan(value any) error {
 	switch v := value.(type) {
 	case nil:
 		*t.dest = time.Time{}
@@ -40,10 +44,12 @@ func (t timeAt) Scan(value any) error {
 	return nil
 }
 
-// textAt scans text, NULL as empty.
-type textAt[T ~string] struct{ dest *T }
+// orEmpty returns a destination for text, NULL as empty.
+func orEmpty[T ~string](dest *T) sql.Scanner { return textDest[T]{dest} }
 
-func (t textAt[T]) Scan(value any) error {
+type textDest[T ~string] struct{ dest *T }
+
+func (t textDest[T]) Scan(value any) error {
 	switch v := value.(type) {
 	case nil:
 		*t.dest = ""
@@ -57,14 +63,15 @@ func (t textAt[T]) Scan(value any) error {
 	return nil
 }
 
-func orEmpty[T ~string](dest *T) textAt[T] { return textAt[T]{dest} }
+// jsonAt returns a destination for text that holds JSON. It does not change dest if the
+// text is empty.
+func jsonAt(dest any) sql.Scanner { return jsonDest{dest} }
 
-// jsonAt scans text that holds JSON. It does not change dest if the text is empty.
-type jsonAt struct{ dest any }
+type jsonDest struct{ dest any }
 
-func (j jsonAt) Scan(value any) error {
+func (j jsonDest) Scan(value any) error {
 	var text string
-	if err := (textAt[string]{&text}).Scan(value); err != nil || text == "" {
+	if err := (textDest[string]{&text}).Scan(value); err != nil || text == "" {
 		return err
 	}
 	if raw, ok := j.dest.(*json.RawMessage); ok {
@@ -73,6 +80,9 @@ func (j jsonAt) Scan(value any) error {
 	}
 	return json.Unmarshal([]byte(text), j.dest)
 }
+
+// nameKey returns the form in which names of workspaces are unique.
+func nameKey(name string) string { return strings.ToLower(name) }
 
 // jsonText encodes a value as JSON. It cannot fail for the types used here.
 func jsonText(value any) string {

@@ -7,14 +7,14 @@ import (
 )
 
 // CreateDomain implements [catalog.Domains].
-func (s *Store) CreateDomain(ctx context.Context, org catalog.OrgID, n catalog.NewDomain,
+func (s *domainStore) CreateDomain(ctx context.Context, org catalog.OrgID, n catalog.NewDomain,
 	by catalog.UserID) (created catalog.Domain, err error) {
 	if err := n.ValidateShared(); err != nil {
 		return created, err
 	}
 	id := catalog.NewID[catalog.DomainID]()
-	err = s.change(ctx, func(tx session) error {
-		if _, err := organisation(ctx, tx, org); err != nil {
+	err = s.db.change(ctx, func(tx session) error {
+		if err := requireOrg(ctx, tx, org); err != nil {
 			return err
 		}
 		if err := s.insertDomain(ctx, tx, org, id, n, by); err != nil {
@@ -27,28 +27,28 @@ func (s *Store) CreateDomain(ctx context.Context, org catalog.OrgID, n catalog.N
 }
 
 // Domain implements [catalog.Domains].
-func (s *Store) Domain(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (catalog.Domain, error) {
-	return sharedDomain(ctx, s.read(), org, id)
+func (s *domainStore) Domain(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (catalog.Domain, error) {
+	return sharedDomain(ctx, s.db.read(), org, id)
 }
 
 // ListDomains implements [catalog.Domains].
-func (s *Store) ListDomains(ctx context.Context, org catalog.OrgID, page catalog.Page) (catalog.List[catalog.Domain], error) {
+func (s *domainStore) ListDomains(ctx context.Context, org catalog.OrgID, page catalog.Page) (catalog.List[catalog.Domain], error) {
 	order := paging[catalog.Domain]{
 		list: "domains", key: "d.name_key", id: "d.id",
 		position: func(d catalog.Domain) (string, string) { return nameKey(d.Name), string(d.ID) },
 	}
 	var w where
 	w.and("d.org_id = ? AND d.name_key <> '' AND "+liveOrg("d.org_id"), org)
-	return order.fetch(ctx, s.read(), page, scanDomain, selectDomain, w)
+	return order.fetch(ctx, s.db.read(), page, scanDomain, selectDomain, w)
 }
 
 // ReplaceDomain implements [catalog.Domains].
-func (s *Store) ReplaceDomain(ctx context.Context, org catalog.OrgID, id catalog.DomainID, expectedVersion int64,
+func (s *domainStore) ReplaceDomain(ctx context.Context, org catalog.OrgID, id catalog.DomainID, expectedVersion int64,
 	content catalog.NewDomain) (replaced catalog.Domain, err error) {
 	if err := content.ValidateShared(); err != nil {
 		return replaced, err
 	}
-	err = s.change(ctx, func(tx session) error {
+	err = s.db.change(ctx, func(tx session) error {
 		before, err := sharedDomainAt(ctx, tx, org, id, expectedVersion)
 		if err != nil {
 			return err
@@ -78,8 +78,8 @@ func (s *Store) ReplaceDomain(ctx context.Context, org catalog.OrgID, id catalog
 }
 
 // DeleteDomain implements [catalog.Domains].
-func (s *Store) DeleteDomain(ctx context.Context, org catalog.OrgID, id catalog.DomainID, expectedVersion int64) error {
-	return s.change(ctx, func(tx session) error {
+func (s *domainStore) DeleteDomain(ctx context.Context, org catalog.OrgID, id catalog.DomainID, expectedVersion int64) error {
+	return s.db.change(ctx, func(tx session) error {
 		if _, err := sharedDomainAt(ctx, tx, org, id, expectedVersion); err != nil {
 			return err
 		}
@@ -99,12 +99,12 @@ func (s *Store) DeleteDomain(ctx context.Context, org catalog.OrgID, id catalog.
 }
 
 // DomainUses implements [catalog.Domains].
-func (s *Store) DomainUses(ctx context.Context, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {
-	_, err := one(ctx, s.read(), scanDomain, selectDomain+" WHERE d.org_id = ? AND d.id = ? AND "+liveOrg("d.org_id"), org, id)
+func (s *domainStore) DomainUses(ctx context.Context, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {
+	_, err := one(ctx, s.db.read(), scanDomain, selectDomain+" WHERE d.org_id = ? AND d.id = ? AND "+liveOrg("d.org_id"), org, id)
 	if err != nil {
 		return nil, err
 	}
-	return domainUses(ctx, s.read(), org, id)
+	return domainUses(ctx, s.db.read(), org, id)
 }
 
 func domainUses(ctx context.Context, s session, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {

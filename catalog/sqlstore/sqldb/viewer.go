@@ -1,6 +1,10 @@
 package sqlstore
 
-import "github.com/lakewarden/lakewarden/catalog"
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
 
 // visible adds the condition that a viewer sees the storage configuration c. No other
 // code decides visibility.
@@ -21,4 +25,15 @@ func (w *where) visible(v catalog.Viewer) {
 		AND (vw.is_default OR EXISTS (
 			SELECT 1 FROM workspace_members vwm WHERE vwm.workspace_id = vw.id AND vwm.user_id = ?))
 		AND `+reach+`))`, args...)
+}
+
+// liveOrg is the condition that the organisation of a column is not deleted.
+func liveOrg(column string) string {
+	return "EXISTS (SELECT 1 FROM organisations lo WHERE lo.id = " + column + " AND lo.deleted_at IS NULL)"
+}
+
+// requireOrg returns ErrNotFound if an organisation does not exist or is deleted.
+func requireOrg(ctx context.Context, s session, org catalog.OrgID) error {
+	_, err := one(ctx, s, value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+liveOrg("g.id"), org)
+	return err
 }

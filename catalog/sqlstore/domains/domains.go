@@ -7,6 +7,18 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
+// domainStore implements [catalog.Domains] and [catalog.Publications]. It is safe for
+// concurrent use.
+type domainStore struct{ db *DB }
+
+var (
+	_ catalog.Domains      = (*domainStore)(nil)
+	_ catalog.Publications = (*domainStore)(nil)
+)
+
+// newDomains returns the domains in a database.
+func newDomains(db *DB) *domainStore { return &domainStore{db} }
+
 // domainColumns can also be selected from an outer join that found no domain.
 const domainColumns = `d.id, d.org_id, d.name, d.description, d.kind, d.source_config_id, d.source_delta_id, d.source_column,
 	d.source_parent_key, d.range_min, d.range_max, COALESCE(d.range_inclusive, FALSE), COALESCE(d.version, 0), d.created_by,
@@ -30,7 +42,7 @@ func (d *domainRow) dest() []any {
 		orEmpty(&d.ID), orEmpty(&d.Org), orEmpty(&d.Name), orEmpty(&d.Description), orEmpty(&d.Kind),
 		orEmpty(&d.source.Config), orEmpty(&d.source.Table), orEmpty(&d.source.Column), orEmpty(&d.source.ParentKey),
 		orEmpty(&d.bounds.Min), orEmpty(&d.bounds.Max), &d.bounds.Inclusive, &d.Version, orEmpty(&d.CreatedBy),
-		timeAt{&d.CreatedAt}, timeAt{&d.UpdatedAt},
+		timeAt(&d.CreatedAt), timeAt(&d.UpdatedAt),
 	}
 }
 
@@ -82,9 +94,9 @@ func sharedDomainAt(ctx context.Context, s session, org catalog.OrgID, id catalo
 }
 
 // TableDomains implements [catalog.Domains].
-func (s *Store) TableDomains(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (catalog.TableDomains, error) {
+func (s *domainStore) TableDomains(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (catalog.TableDomains, error) {
 	domains := catalog.TableDomains{Columns: []catalog.ColumnDomain{}}
-	found, err := list(ctx, s.read(), func(r row) (c catalog.ColumnDomain, err error) {
+	found, err := list(ctx, s.db.read(), func(r row) (c catalog.ColumnDomain, err error) {
 		var d domainRow
 		err = r.Scan(append([]any{&domains.Version}, columnDomainDest(&c, &d)...)...)
 		c.Domain = d.domain()
@@ -103,15 +115,15 @@ func (s *Store) TableDomains(ctx context.Context, org catalog.OrgID, table catal
 }
 
 // DomainsFrom implements [catalog.Domains].
-func (s *Store) DomainsFrom(ctx context.Context, org catalog.OrgID, source catalog.DeltaID) ([]catalog.ColumnDomain, error) {
-	return list(ctx, s.read(), scanColumnDomain, selectColumnDomain+" WHERE d.org_id = ? AND d.source_delta_id = ? AND "+
+func (s *domainStore) DomainsFrom(ctx context.Context, org catalog.OrgID, source catalog.DeltaID) ([]catalog.ColumnDomain, error) {
+	return list(ctx, s.db.read(), scanColumnDomain, selectColumnDomain+" WHERE d.org_id = ? AND d.source_delta_id = ? AND "+
 		liveOrg("d.org_id")+" ORDER BY a.delta_id, a.column_name", org, source)
 }
 
 // insertDomain adds a domain with version 1 and its values.
-func (s *Store) insertDomain(ctx context.Context, tx session, org catalog.OrgID, id catalog.DomainID, n catalog.NewDomain,
+func (s *domainStore) insertDomain(ctx context.Context, tx session, org catalog.OrgID, id catalog.DomainID, n catalog.NewDomain,
 	by catalog.UserID) error {
-	now := micros(s.clock())
+	now := micros(s.db.clock())
 	args := append([]any{id, org}, specArgs(n)...)
 	err := tx.insert(ctx, "name", `INSERT INTO domains (id, org_id, name, name_key, description, kind, source_config_id, source_delta_id,
 		source_column, source_parent_key, range_min, range_max, range_inclusive, version, created_by, created_at, updated_at)
@@ -124,7 +136,7 @@ func (s *Store) insertDomain(ctx context.Context, tx session, org catalog.OrgID,
 
 // updateDomain replaces the content of a domain and raises its version. Values that the
 // domain has already keep their ids, if the kind is the same.
-func (s *Store) updateDomain(ctx context.Context, tx session, before catalog.Domain, n catalog.NewDomain) error {
+func (s *domainStore) updateDomain(ctx context.Context, tx session, before catalog.Domain, n catalog.NewDomain) error {
 	_, err := tx.exec(ctx, `UPDATE domains SET name = ?, name_key = ?, description = ?, kind = ?, source_config_id = ?, source_delta_id = ?,
 		source_column = ?, source_parent_key = ?, range_min = ?, range_max = ?, range_inclusive = ? WHERE id = ?`,
 		append(specArgs(n), before.ID)...)
@@ -168,8 +180,8 @@ func specArgs(n catalog.NewDomain) []any {
 }
 
 // raiseDomain raises the version of a domain, and those of the tables that use it.
-func (s *Store) raiseDomain(ctx context.Context, tx session, id catalog.DomainID) error {
-	_, err := tx.exec(ctx, "UPDATE domains SET version = version + 1, updated_at = ? WHERE id = ?", micros(s.clock()), id)
+func (s *domainStore) raiseDomain(ctx context.Context, tx session, id catalog.DomainID) error {
+	_, err := tx.exec(ctx, "UPDATE domains SET version = version + 1, updated_at = ? WHERE id = ?", micros(s.db.clock()), id)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // SetColumnDomain implements [catalog.Domains].
-func (s *Store) SetColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
+func (s *domainStore) SetColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
 	n catalog.NewDomain, by catalog.UserID) (set catalog.ColumnDomain, err error) {
 	if err := n.ValidateOwn(); err != nil {
 		return set, err
@@ -34,7 +34,7 @@ func (s *Store) SetColumnDomain(ctx context.Context, v catalog.Viewer, table cat
 }
 
 // UseDomain implements [catalog.Domains].
-func (s *Store) UseDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
+func (s *domainStore) UseDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
 	id catalog.DomainID, _ catalog.UserID) (set catalog.ColumnDomain, err error) {
 	err = s.changeColumn(ctx, v, table, at, func(tx session, t catalog.Table, before *catalog.Domain) error {
 		d, err := sharedDomain(ctx, tx, t.Org, id)
@@ -57,7 +57,7 @@ func (s *Store) UseDomain(ctx context.Context, v catalog.Viewer, table catalog.T
 }
 
 // RemoveColumnDomain implements [catalog.Domains].
-func (s *Store) RemoveColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt) error {
+func (s *domainStore) RemoveColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt) error {
 	return s.changeColumn(ctx, v, table, at, func(tx session, t catalog.Table, before *catalog.Domain) error {
 		if before == nil {
 			return catalog.ErrNotFound
@@ -73,10 +73,10 @@ func (s *Store) RemoveColumnDomain(ctx context.Context, v catalog.Viewer, table 
 
 // changeColumn runs fn in a transaction with the domain that the column has, or nil, and
 // raises the version of the table's domains.
-func (s *Store) changeColumn(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
+func (s *domainStore) changeColumn(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
 	fn func(tx session, t catalog.Table, before *catalog.Domain) error) error {
-	return s.change(ctx, func(tx session) error {
-		t, err := visibleTable(ctx, tx, v, table)
+	return s.db.change(ctx, func(tx session) error {
+		t, err := locate(ctx, tx, v, table)
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,19 @@ func (s *Store) changeColumn(ctx context.Context, v catalog.Viewer, table catalo
 		if err := raiseTable(ctx, tx, t.Org, t.DeltaID); err != nil {
 			return err
 		}
-		return fn(tx, t.Table, before)
+		return fn(tx, t, before)
 	})
+}
+
+// locate returns the organisation and the Delta id of a table that a viewer sees.
+func locate(ctx context.Context, tx session, v catalog.Viewer, id catalog.TableID) (catalog.Table, error) {
+	var w where
+	w.visible(v)
+	w.and("t.id = ?", id)
+	return one(ctx, tx, func(r row) (t catalog.Table, err error) {
+		err = r.Scan(&t.Org, &t.DeltaID)
+		return t, err
+	}, "SELECT t.org_id, t.delta_id FROM delta_tables t JOIN storage_configs c ON c.id = t.config_id WHERE "+w.text, w.args...)
 }
 
 // expect compares the domain of a column with the expected one.
@@ -186,10 +197,10 @@ func dependsOn(c catalog.ColumnDomain) (columns []column) {
 	return columns
 }
 
-// copyDomains gives the columns of one table the domains of another's, on behalf of by,
+// Adopt gives the columns of one table the domains of another's, on behalf of by,
 // and makes the new table the source of the domains that take their values from the old
 // one. Domains of the old table itself keep their source.
-func (s *Store) copyDomains(ctx context.Context, tx session, from catalog.DeltaID, to catalog.Table, by catalog.UserID) error {
+func (s *domainStore) Adopt(ctx context.Context, tx session, from catalog.DeltaID, to catalog.Table, by catalog.UserID) error {
 	columns, err := list(ctx, tx, scanColumnDomain, selectColumnDomain+` WHERE a.org_id = ? AND a.delta_id = ?
 		AND NOT EXISTS (SELECT 1 FROM column_domains o WHERE o.org_id = a.org_id AND o.delta_id = ? AND o.column_name = a.column_name)`,
 		to.Org, from, to.DeltaID)
@@ -234,7 +245,7 @@ func (s *Store) copyDomains(ctx context.Context, tx session, from catalog.DeltaI
 
 // copyDomain copies a domain with its values, under new ids. If a value is being renamed,
 // rows of the new table may have either text, so the copy has both.
-func (s *Store) copyDomain(ctx context.Context, tx session, d catalog.Domain, from catalog.DeltaID, to catalog.Table,
+func (s *domainStore) copyDomain(ctx context.Context, tx session, d catalog.Domain, from catalog.DeltaID, to catalog.Table,
 	by catalog.UserID) (catalog.DomainID, error) {
 	n := catalog.NewDomain{DomainSpec: d.DomainSpec}
 	if d.Source != nil && d.Source.Table == from {

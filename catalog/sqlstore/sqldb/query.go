@@ -44,6 +44,10 @@ func (s session) insert(ctx context.Context, field, statement string, args ...an
 	return err
 }
 
+// shareClause returns the clause that lets a SELECT lock its rows against changes until
+// the transaction ends.
+func (s session) shareClause() string { return s.dialect.share }
+
 // list reads all rows. The result is never nil.
 func list[T any](ctx context.Context, s session, scan func(row) (T, error), statement string, args ...any) (_ []T, err error) {
 	rows, err := s.QueryContext(ctx, s.dialect.text(statement), plain(args)...)

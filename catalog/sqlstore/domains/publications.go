@@ -9,12 +9,12 @@ import (
 )
 
 // PublishWrite implements [catalog.Publications].
-func (s *Store) PublishWrite(ctx context.Context, id catalog.WriteLeaseID, domains int64) error {
+func (s *domainStore) PublishWrite(ctx context.Context, id catalog.WriteLeaseID, domains int64) error {
 	type lease struct {
 		org   catalog.OrgID
 		table catalog.DeltaID
 	}
-	return s.transact(ctx, func(tx session) error {
+	return s.db.transact(ctx, func(tx session) error {
 		of, err := one(ctx, tx, func(r row) (l lease, err error) {
 			err = r.Scan(&l.org, &l.table)
 			return l, err
@@ -29,7 +29,7 @@ func (s *Store) PublishWrite(ctx context.Context, id catalog.WriteLeaseID, domai
 		if current != domains {
 			return catalog.ErrDomainsChanged
 		}
-		changed, err := tx.exec(ctx, "UPDATE write_leases SET publishing = ?, renewed_at = ? WHERE id = ?", domains, micros(s.clock()), id)
+		changed, err := tx.exec(ctx, "UPDATE write_leases SET publishing = ?, renewed_at = ? WHERE id = ?", domains, micros(s.db.clock()), id)
 		if err == nil && changed == 0 {
 			err = catalog.ErrNotFound
 		}
@@ -43,7 +43,7 @@ func (s *Store) PublishWrite(ctx context.Context, id catalog.WriteLeaseID, domai
 // one.
 func lockedDomains(ctx context.Context, tx session, org catalog.OrgID, table catalog.DeltaID) (int64, error) {
 	read := func() (int64, error) {
-		return one(ctx, tx, value[int64], "SELECT version FROM table_domain_versions WHERE org_id = ? AND delta_id = ?"+tx.dialect.share,
+		return one(ctx, tx, value[int64], "SELECT version FROM table_domain_versions WHERE org_id = ? AND delta_id = ?"+tx.shareClause(),
 			org, table)
 	}
 	version, err := read()
@@ -59,17 +59,17 @@ func lockedDomains(ctx context.Context, tx session, org catalog.OrgID, table cat
 }
 
 // WithdrawWrite implements [catalog.Publications].
-func (s *Store) WithdrawWrite(ctx context.Context, id catalog.WriteLeaseID) error {
-	return s.transact(ctx, func(tx session) error {
+func (s *domainStore) WithdrawWrite(ctx context.Context, id catalog.WriteLeaseID) error {
+	return s.db.transact(ctx, func(tx session) error {
 		_, err := tx.exec(ctx, "UPDATE write_leases SET publishing = NULL WHERE id = ?", id)
 		return err
 	})
 }
 
 // PublishingBefore implements [catalog.Publications].
-func (s *Store) PublishingBefore(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, domains int64,
+func (s *domainStore) PublishingBefore(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, domains int64,
 	since time.Time) (bool, error) {
-	n, err := one(ctx, s.read(), value[int64], `SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ?
+	n, err := one(ctx, s.db.read(), value[int64], `SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ?
 		AND publishing < ? AND renewed_at >= ?`, org, table, domains, micros(since))
 	return n > 0, err
 }

@@ -13,7 +13,7 @@ var errUnchanged = errors.New("nothing changed")
 
 // change runs fn in a transaction that raises the epoch. The package comment explains
 // why the epoch comes first.
-func (s *Store) change(ctx context.Context, fn func(tx session) error) error {
+func (s *DB) change(ctx context.Context, fn func(tx session) error) error {
 	err := s.transact(ctx, func(tx session) error {
 		if _, err := tx.exec(ctx, "UPDATE catalog_epoch SET value = value + 1 WHERE id = 1"); err != nil {
 			return err
@@ -37,7 +37,7 @@ func (s *Store) change(ctx context.Context, fn func(tx session) error) error {
 }
 
 // transact runs fn in a transaction that does not raise the epoch.
-func (s *Store) transact(ctx context.Context, fn func(tx session) error) error {
+func (s *DB) transact(ctx context.Context, fn func(tx session) error) error {
 	tx, err := s.writes.BeginTx(ctx, nil)
 	if err != nil {
 		return s.dialect.translate(err)

@@ -23,13 +23,13 @@ const firstRetry = 10 * time.Millisecond
 const selectEpoch = "SELECT value FROM catalog_epoch WHERE id = 1"
 
 // Epoch implements [catalog.Epochs].
-func (s *Store) Epoch(ctx context.Context) (uint64, error) {
+func (s *DB) Epoch(ctx context.Context) (uint64, error) {
 	return one(ctx, s.read(), value[uint64], selectEpoch)
 }
 
 // Watch implements [catalog.Epochs]. Each watch owns a goroutine, which ends
 // with ctx or with the store, and a connection.
-func (s *Store) Watch(ctx context.Context) <-chan uint64 {
+func (s *DB) Watch(ctx context.Context) <-chan uint64 {
 	epochs := make(chan uint64, 1)
 	w := watch{store: s, epochs: epochs}
 	s.keepFollowing(ctx, "catalog epoch not confirmed", w.follow, func() { close(epochs) })
@@ -43,7 +43,7 @@ func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 // Announcements are lost while no connection listens. So a lost connection is replaced
 // almost immediately, and so is one that was already dead in the pool. Retries slow
 // down only if the server remains unreachable.
-func (s *Store) keepFollowing(ctx context.Context, complaint string, follow func(context.Context) (bool, error), end func()) {
+func (s *DB) keepFollowing(ctx context.Context, complaint string, follow func(context.Context) (bool, error), end func()) {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()
 	if s.closing.Err() != nil {
@@ -75,7 +75,7 @@ func (s *Store) keepFollowing(ctx context.Context, complaint string, follow func
 
 // watch is the state of one Watch.
 type watch struct {
-	store  *Store
+	store  *DB
 	epochs chan uint64
 }
 
@@ -168,7 +168,7 @@ func (w watch) followServer(ctx context.Context, conn *sql.Conn) (confirmed bool
 
 // announced waits for an announcement on a listening connection. It returns "" after an
 // interval without one.
-func (s *Store) announced(ctx context.Context, conn *sql.Conn) (payload string, err error) {
+func (s *DB) announced(ctx context.Context, conn *sql.Conn) (payload string, err error) {
 	err = conn.Raw(func(driverConn any) error {
 		waitCtx, done := context.WithTimeout(ctx, s.watchInterval)
 		defer done()

@@ -16,7 +16,7 @@ func scanValueChange(r row) (c catalog.ValueChange, err error) {
 }
 
 // BeginValueChange implements [catalog.Domains].
-func (s *Store) BeginValueChange(ctx context.Context, t catalog.DomainTarget,
+func (s *domainStore) BeginValueChange(ctx context.Context, t catalog.DomainTarget,
 	c catalog.ValueChange) (begun catalog.ValueChange, err error) {
 	if err := c.Validate(); err != nil {
 		return begun, err
@@ -45,7 +45,7 @@ func (s *Store) BeginValueChange(ctx context.Context, t catalog.DomainTarget,
 		}
 		c.Org, c.Domain, c.From, c.Parent, c.Narrowed, c.Withdrawn = d.Org, d.ID, v.Value, parent, false, false
 		return tx.insert(ctx, "id", "INSERT INTO value_changes ("+valueChangeColumns+", renewed_at) VALUES ("+marks(13)+")",
-			c.ID, c.Org, c.Domain, c.Kind, c.Value, c.From, c.To, c.Parent, c.Narrowed, c.Withdrawn, c.By, c.Holder, micros(s.clock()))
+			c.ID, c.Org, c.Domain, c.Kind, c.Value, c.From, c.To, c.Parent, c.Narrowed, c.Withdrawn, c.By, c.Holder, micros(s.db.clock()))
 	})
 	if err != nil {
 		return begun, err
@@ -54,9 +54,9 @@ func (s *Store) BeginValueChange(ctx context.Context, t catalog.DomainTarget,
 }
 
 // RenewValueChange implements [catalog.Domains].
-func (s *Store) RenewValueChange(ctx context.Context, id catalog.ValueChangeID, holder string) error {
-	return s.transact(ctx, func(tx session) error {
-		n, err := tx.exec(ctx, "UPDATE value_changes SET renewed_at = ? WHERE id = ? AND holder = ?", micros(s.clock()), id, holder)
+func (s *domainStore) RenewValueChange(ctx context.Context, id catalog.ValueChangeID, holder string) error {
+	return s.db.transact(ctx, func(tx session) error {
+		n, err := tx.exec(ctx, "UPDATE value_changes SET renewed_at = ? WHERE id = ? AND holder = ?", micros(s.db.clock()), id, holder)
 		if err == nil && n == 0 {
 			err = catalog.ErrNotFound
 		}
@@ -65,8 +65,8 @@ func (s *Store) RenewValueChange(ctx context.Context, id catalog.ValueChangeID, 
 }
 
 // stepValueChange runs fn in a transaction with a change, and raises the versions.
-func (s *Store) stepValueChange(ctx context.Context, id catalog.ValueChangeID, fn func(tx session, c catalog.ValueChange) error) error {
-	return s.change(ctx, func(tx session) error {
+func (s *domainStore) stepValueChange(ctx context.Context, id catalog.ValueChangeID, fn func(tx session, c catalog.ValueChange) error) error {
+	return s.db.change(ctx, func(tx session) error {
 		c, err := one(ctx, tx, scanValueChange, "SELECT "+valueChangeColumns+" FROM value_changes WHERE id = ?", id)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s *Store) stepValueChange(ctx context.Context, id catalog.ValueChangeID, f
 }
 
 // NarrowValueChange implements [catalog.Domains].
-func (s *Store) NarrowValueChange(ctx context.Context, id catalog.ValueChangeID) error {
+func (s *domainStore) NarrowValueChange(ctx context.Context, id catalog.ValueChangeID) error {
 	return s.stepValueChange(ctx, id, func(tx session, c catalog.ValueChange) (err error) {
 		if c.Narrowed {
 			return errUnchanged
@@ -98,7 +98,7 @@ func (s *Store) NarrowValueChange(ctx context.Context, id catalog.ValueChangeID)
 }
 
 // WithdrawValueChange implements [catalog.Domains].
-func (s *Store) WithdrawValueChange(ctx context.Context, id catalog.ValueChangeID) error {
+func (s *domainStore) WithdrawValueChange(ctx context.Context, id catalog.ValueChangeID) error {
 	err := s.stepValueChange(ctx, id, func(tx session, c catalog.ValueChange) error {
 		switch {
 		case c.Withdrawn:
@@ -123,8 +123,8 @@ func (s *Store) WithdrawValueChange(ctx context.Context, id catalog.ValueChangeI
 }
 
 // EndValueChange implements [catalog.Domains].
-func (s *Store) EndValueChange(ctx context.Context, id catalog.ValueChangeID) error {
-	return s.transact(ctx, func(tx session) error {
+func (s *domainStore) EndValueChange(ctx context.Context, id catalog.ValueChangeID) error {
+	return s.db.transact(ctx, func(tx session) error {
 		n, err := tx.exec(ctx, "DELETE FROM value_changes WHERE id = ? AND narrowed", id)
 		if err != nil || n > 0 {
 			return err
@@ -138,11 +138,11 @@ func (s *Store) EndValueChange(ctx context.Context, id catalog.ValueChangeID) er
 }
 
 // TakeValueChanges implements [catalog.Domains].
-func (s *Store) TakeValueChanges(ctx context.Context, holder string, since time.Time) (taken []catalog.ValueChange, err error) {
-	err = s.transact(ctx, func(tx session) error {
+func (s *domainStore) TakeValueChanges(ctx context.Context, holder string, since time.Time) (taken []catalog.ValueChange, err error) {
+	err = s.db.transact(ctx, func(tx session) error {
 		taken, err = list(ctx, tx, scanValueChange, `UPDATE value_changes SET holder = ?, renewed_at = ?
 			WHERE (renewed_at < ? OR holder = ?) AND `+liveOrg("value_changes.org_id")+" RETURNING "+valueChangeColumns,
-			holder, micros(s.clock()), micros(since), holder)
+			holder, micros(s.db.clock()), micros(since), holder)
 		return err
 	})
 	return taken, err
