@@ -31,6 +31,8 @@ var exempt = map[string]string{
 	"catalog/secret.ErrSealed":            "internal_error: only the operator can help",
 	"engine/arrowcheck.ErrTooDeep":        "becomes staging.ErrTooDeep",
 	"engine/arrowcheck.ErrTooLarge":       "becomes a staging.LimitError",
+	"catalog/sqlstore/sqldb.ErrUnchanged": "ends a transaction without an error",
+	"catalog/sqlstore/sqldb.ErrUnique":    "becomes a catalog.ExistsError",
 	"engine/delta/action.ErrMalformed":    "the same value as delta.ErrMalformed",
 	"engine/delta/action.ErrTooLarge":     "the same value as delta.ErrTooLarge",
 	"engine/delta/logpath.ErrUnsafePath":  "the same value as delta.ErrUnsafePath",

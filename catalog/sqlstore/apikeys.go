@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectKey = `SELECT k.id, k.org_id, k.user_id, k.name, k.key_prefix, k.key_hash, k.scopes, k.workspace_id, k.all_workspaces,
 	k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.successor_id FROM api_keys k`
 
-func scanKey(r row) (k catalog.APIKey, err error) {
+func scanKey(r sqldb.Row) (k catalog.APIKey, err error) {
 	var hash []byte
-	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, jsonAt(&k.Scopes), &k.Workspace, &k.AllWorkspaces,
-		timeAt(&k.ExpiresAt), timeAt(&k.LastUsedAt), timeAt(&k.CreatedAt), timeAt(&k.RevokedAt), &k.Successor)
+	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, sqldb.JSON(&k.Scopes), &k.Workspace, &k.AllWorkspaces,
+		sqldb.Time(&k.ExpiresAt), sqldb.Time(&k.LastUsedAt), sqldb.Time(&k.CreatedAt), sqldb.Time(&k.RevokedAt), &k.Successor)
 	if err == nil && len(hash) != len(k.Hash) {
 		err = fmt.Errorf("api key hash of %d bytes", len(hash))
 	}
@@ -22,13 +23,13 @@ func scanKey(r row) (k catalog.APIKey, err error) {
 	return k, err
 }
 
-func apiKey(ctx context.Context, s session, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error) {
-	return one(ctx, s, scanKey, selectKey+" WHERE k.org_id = ? AND k.id = ? AND "+liveOrg("k.org_id"), org, id)
+func apiKey(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error) {
+	return sqldb.One(ctx, s, scanKey, selectKey+" WHERE k.org_id = ? AND k.id = ? AND "+sqldb.LiveOrg("k.org_id"), org, id)
 }
 
 // insertKey inserts a key and checks its owner and workspace in the same transaction.
-func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) (none catalog.APIKey, err error) {
-	if err := n.Validate(s.db.clock()); err != nil {
+func (s *Store) insertKey(ctx context.Context, tx sqldb.Session, n catalog.NewAPIKey) (none catalog.APIKey, err error) {
+	if err := n.Validate(s.db.Clock()); err != nil {
 		return none, err
 	}
 	if n.ID == "" {
@@ -47,10 +48,10 @@ func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) 
 			return none, err
 		}
 	}
-	err = tx.insert(ctx, "key_prefix", `INSERT INTO api_keys (id, org_id, user_id, name, key_prefix, key_hash, scopes,
+	err = tx.Insert(ctx, "key_prefix", `INSERT INTO api_keys (id, org_id, user_id, name, key_prefix, key_hash, scopes,
 		workspace_id, all_workspaces, expires_at, created_at, successor_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
-		n.ID, n.Org, n.User, n.Name, n.Prefix, n.Hash[:], jsonText(catalog.NormaliseScopes(n.Scopes)),
-		n.Workspace, n.AllWorkspaces, micros(n.ExpiresAt), micros(s.db.clock()))
+		n.ID, n.Org, n.User, n.Name, n.Prefix, n.Hash[:], sqldb.JSONText(catalog.NormaliseScopes(n.Scopes)),
+		n.Workspace, n.AllWorkspaces, sqldb.Micros(n.ExpiresAt), sqldb.Micros(s.db.Clock()))
 	if err != nil {
 		return none, err
 	}
@@ -59,7 +60,7 @@ func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) 
 
 // everyWorkspace returns the default workspace, which is stored for a key for all
 // workspaces.
-func everyWorkspace(ctx context.Context, tx session, n catalog.NewAPIKey) (catalog.WorkspaceID, error) {
+func everyWorkspace(ctx context.Context, tx sqldb.Session, n catalog.NewAPIKey) (catalog.WorkspaceID, error) {
 	base, err := defaultWorkspace(ctx, tx, n.Org)
 	if err == nil && n.Workspace != "" && n.Workspace != base.ID {
 		err = catalog.FieldErrors{{Field: "workspace_id", Message: "must be absent or the default workspace when all_workspaces is true"}}
@@ -69,7 +70,7 @@ func everyWorkspace(ctx context.Context, tx session, n catalog.NewAPIKey) (catal
 
 // CreateAPIKey implements [catalog.APIKeys].
 func (s *Store) CreateAPIKey(ctx context.Context, n catalog.NewAPIKey) (created catalog.APIKey, err error) {
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		created, err = s.insertKey(ctx, tx, n)
 		return err
 	})
@@ -78,39 +79,39 @@ func (s *Store) CreateAPIKey(ctx context.Context, n catalog.NewAPIKey) (created 
 
 // APIKeyByPrefix implements [catalog.APIKeys].
 func (s *Store) APIKeyByPrefix(ctx context.Context, prefix string) (catalog.APIKey, error) {
-	return one(ctx, s.db.read(), scanKey, selectKey+" WHERE k.key_prefix = ? AND "+liveOrg("k.org_id"), prefix)
+	return sqldb.One(ctx, s.db.Read(), scanKey, selectKey+" WHERE k.key_prefix = ? AND "+sqldb.LiveOrg("k.org_id"), prefix)
 }
 
 // APIKey implements [catalog.APIKeys].
 func (s *Store) APIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error) {
-	return apiKey(ctx, s.db.read(), org, id)
+	return apiKey(ctx, s.db.Read(), org, id)
 }
 
 // ListAPIKeys implements [catalog.APIKeys].
 func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter,
 	page catalog.Page) (catalog.List[catalog.APIKey], error) {
-	order := paging[catalog.APIKey]{
-		list: "api_keys", key: "k.created_at", id: "k.id", number: true,
-		position: func(k catalog.APIKey) (string, string) { return timeKey(k.CreatedAt), string(k.ID) },
+	order := sqldb.Paging[catalog.APIKey]{
+		List: "api_keys", Key: "k.created_at", ID: "k.id", Number: true,
+		Position: func(k catalog.APIKey) (string, string) { return sqldb.TimeKey(k.CreatedAt), string(k.ID) },
 	}
-	var w where
-	w.and("k.org_id = ? AND "+liveOrg("k.org_id"), org)
+	var w sqldb.Where
+	w.And("k.org_id = ? AND "+sqldb.LiveOrg("k.org_id"), org)
 	if filter.User != "" {
-		w.and("k.user_id = ?", filter.User)
+		w.And("k.user_id = ?", filter.User)
 	}
-	return order.fetch(ctx, s.db.read(), page, scanKey, selectKey, w)
+	return order.Fetch(ctx, s.db.Read(), page, scanKey, selectKey, w)
 }
 
 // RevokeAPIKey implements [catalog.APIKeys].
 func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (revoked catalog.APIKey, err error) {
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		if revoked, err = apiKey(ctx, tx, org, id); err != nil {
 			return err
 		}
 		if revoked.Revoked() {
-			return errUnchanged
+			return sqldb.ErrUnchanged
 		}
-		if _, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", micros(s.db.clock()), id); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", sqldb.Micros(s.db.Clock()), id); err != nil {
 			return err
 		}
 		revoked, err = apiKey(ctx, tx, org, id)
@@ -127,12 +128,12 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 			Field: "grace_seconds", Message: fmt.Sprintf("must be between 0 and %d", int(catalog.MaxRotationGrace.Seconds())),
 		}}
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		old, err := apiKey(ctx, tx, org, id)
 		if err != nil {
 			return err
 		}
-		now := s.db.clock()
+		now := s.db.Clock()
 		switch {
 		case !old.Usable(now):
 			return catalog.ErrRevoked
@@ -151,8 +152,8 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 		if old.ExpiresAt.Before(expires) {
 			expires = old.ExpiresAt
 		}
-		_, err = tx.exec(ctx, "UPDATE api_keys SET expires_at = ?, successor_id = ? WHERE id = ?",
-			micros(expires), created.ID, id)
+		_, err = tx.Exec(ctx, "UPDATE api_keys SET expires_at = ?, successor_id = ? WHERE id = ?",
+			sqldb.Micros(expires), created.ID, id)
 		return err
 	})
 	return created, err
@@ -160,9 +161,9 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 
 // TouchAPIKey implements [catalog.APIKeys].
 func (s *Store) TouchAPIKey(ctx context.Context, id catalog.KeyID, at time.Time) error {
-	return s.db.transact(ctx, func(tx session) error {
-		_, err := tx.exec(ctx, "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
-			micros(at), id, micros(at))
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		_, err := tx.Exec(ctx, "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
+			sqldb.Micros(at), id, sqldb.Micros(at))
 		return err
 	})
 }

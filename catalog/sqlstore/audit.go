@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectAudit = `SELECT a.id, a.at, a.org_id, a.user_id, a.key_id, a.action, a.resource, a.outcome, a.request_id, a.remote, a.details
 	FROM audit_entries a`
 
-func scanAudit(r row) (a catalog.AuditEntry, err error) {
-	err = r.Scan(&a.ID, timeAt(&a.At), &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, &a.Remote,
-		jsonAt(&a.Details))
+func scanAudit(r sqldb.Row) (a catalog.AuditEntry, err error) {
+	err = r.Scan(&a.ID, sqldb.Time(&a.At), &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, &a.Remote,
+		sqldb.JSON(&a.Details))
 	return a, err
 }
 
@@ -25,17 +26,17 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 	if len(entries) == 0 {
 		return nil
 	}
-	return s.db.transact(ctx, func(tx session) error {
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
 		for _, a := range entries {
 			if a.ID == "" {
 				a.ID = catalog.NewID[catalog.AuditID]()
 			}
 			if a.At.IsZero() {
-				a.At = s.db.clock()
+				a.At = s.db.Clock()
 			}
-			err := tx.insert(ctx, "id", `INSERT INTO audit_entries
+			err := tx.Insert(ctx, "id", `INSERT INTO audit_entries
 				(id, at, org_id, user_id, key_id, action, resource, outcome, request_id, remote, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				a.ID, micros(a.At), a.Org, a.User, a.Key, a.Action, a.Resource, a.Outcome, a.RequestID, a.Remote, string(a.Details))
+				a.ID, sqldb.Micros(a.At), a.Org, a.User, a.Key, a.Action, a.Resource, a.Outcome, a.RequestID, a.Remote, string(a.Details))
 			if err != nil {
 				return err
 			}
@@ -47,17 +48,17 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 // ListAudit implements [catalog.Audit]. It includes entries of deleted organisations.
 func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter,
 	page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
-	order := paging[catalog.AuditEntry]{
-		list: "audit", key: "a.at", id: "a.id", number: true, descending: true,
-		position: func(a catalog.AuditEntry) (string, string) { return timeKey(a.At), string(a.ID) },
+	order := sqldb.Paging[catalog.AuditEntry]{
+		List: "audit", Key: "a.at", ID: "a.id", Number: true, Descending: true,
+		Position: func(a catalog.AuditEntry) (string, string) { return sqldb.TimeKey(a.At), string(a.ID) },
 	}
-	var w where
-	w.and("a.org_id = ?", org)
+	var w sqldb.Where
+	w.And("a.org_id = ?", org)
 	if !filter.Since.IsZero() {
-		w.and("a.at >= ?", micros(filter.Since))
+		w.And("a.at >= ?", sqldb.Micros(filter.Since))
 	}
 	if !filter.Until.IsZero() {
-		w.and("a.at < ?", micros(filter.Until))
+		w.And("a.at < ?", sqldb.Micros(filter.Until))
 	}
 	for _, equal := range []struct{ column, value string }{
 		{"a.user_id", string(filter.User)},
@@ -68,8 +69,8 @@ func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog
 		{"a.request_id", filter.RequestID},
 	} {
 		if equal.value != "" {
-			w.and(equal.column+" = ?", equal.value)
+			w.And(equal.column+" = ?", equal.value)
 		}
 	}
-	return order.fetch(ctx, s.db.read(), page, scanAudit, selectAudit, w)
+	return order.Fetch(ctx, s.db.Read(), page, scanAudit, selectAudit, w)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // registrations holds the registered tables of one configuration within a transaction.
@@ -17,14 +18,14 @@ type registrations struct {
 	governed map[catalog.DeltaID]bool
 }
 
-func loadRegistrations(ctx context.Context, tx session, config catalog.StorageConfig) (registrations, error) {
+func loadRegistrations(ctx context.Context, tx sqldb.Session, config catalog.StorageConfig) (registrations, error) {
 	r := registrations{
 		config:   config,
 		byPath:   map[string]catalog.Table{},
 		taken:    map[string]bool{},
 		governed: map[catalog.DeltaID]bool{},
 	}
-	tables, err := list(ctx, tx, scanTable, selectTable+" WHERE t.config_id = ?", config.ID)
+	tables, err := sqldb.List(ctx, tx, scanTable, selectTable+" WHERE t.config_id = ?", config.ID)
 	if err != nil {
 		return r, err
 	}
@@ -34,7 +35,7 @@ func loadRegistrations(ctx context.Context, tx session, config catalog.StorageCo
 			r.taken[catalog.FoldName(t.Name)] = true
 		}
 	}
-	governed, err := list(ctx, tx, value[catalog.DeltaID], `SELECT delta_id FROM policies WHERE org_id = ? AND delta_id <> ''
+	governed, err := sqldb.List(ctx, tx, sqldb.Value[catalog.DeltaID], `SELECT delta_id FROM policies WHERE org_id = ? AND delta_id <> ''
 		UNION SELECT delta_id FROM table_constraints WHERE org_id = ?
 		UNION SELECT delta_id FROM column_domains WHERE org_id = ?
 		UNION SELECT source_delta_id FROM domains WHERE org_id = ? AND source_delta_id <> ''`,
@@ -66,7 +67,7 @@ func (s *Store) RegisterTable(ctx context.Context, v catalog.Viewer, n catalog.N
 	if err := n.Validate(); err != nil {
 		return registered, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		config, err := visibleConfig(ctx, tx, v, n.Config)
 		if err != nil {
 			return err
@@ -78,7 +79,7 @@ func (s *Store) RegisterTable(ctx context.Context, v catalog.Viewer, n catalog.N
 		t, tombstone := known.byPath[n.Path]
 		switch {
 		case !tombstone:
-			t = known.fresh(n.Path, n.DeltaID, s.db.clock())
+			t = known.fresh(n.Path, n.DeltaID, s.db.Clock())
 		case t.State != catalog.TableDropped:
 			return &catalog.ExistsError{Field: "path"}
 		default:
@@ -108,7 +109,7 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 	if err := discovery.Validate(); err != nil {
 		return result, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		config, err := visibleConfig(ctx, tx, v, id)
 		if err != nil {
 			return err
@@ -137,7 +138,7 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 			}
 		}
 		if len(result.Added)+len(result.Returned)+len(result.Vanished)+len(result.Changed) == 0 {
-			return errUnchanged
+			return sqldb.ErrUnchanged
 		}
 		return nil
 	})
@@ -145,8 +146,8 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 		return catalog.DiscoveryResult{}, err
 	}
 	if discovery.Complete {
-		err = s.db.transact(ctx, func(tx session) error {
-			_, err := tx.exec(ctx, "UPDATE storage_configs SET discovered_at = ? WHERE id = ?", micros(s.db.clock()), id)
+		err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+			_, err := tx.Exec(ctx, "UPDATE storage_configs SET discovered_at = ? WHERE id = ?", sqldb.Micros(s.db.Clock()), id)
 			return err
 		})
 	}
@@ -154,11 +155,11 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 }
 
 // syncFound updates one registration to match the table found at its path.
-func (s *Store) syncFound(ctx context.Context, tx session, known registrations, f catalog.FoundTable, includeDropped bool,
+func (s *Store) syncFound(ctx context.Context, tx sqldb.Session, known registrations, f catalog.FoundTable, includeDropped bool,
 	result *catalog.DiscoveryResult) error {
 	before, registered := known.byPath[f.Path]
 	if !registered {
-		t := known.fresh(f.Path, f.DeltaID, s.db.clock())
+		t := known.fresh(f.Path, f.DeltaID, s.db.Clock())
 		known.name(&t)
 		result.Found++
 		result.Added = append(result.Added, t)

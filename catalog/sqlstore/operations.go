@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectOperation = `SELECT o.id, o.org_id, o.user_id, o.key_id, o.kind, o.state, o.done, o.total, o.unit, o.problem, o.result, o.private,
@@ -14,15 +15,15 @@ const selectOperation = `SELECT o.id, o.org_id, o.user_id, o.key_id, o.kind, o.s
 // operationLive is written like the condition of the partial index.
 const operationLive = "state IN ('queued', 'running')"
 
-func scanOperation(r row) (o catalog.Operation, err error) {
+func scanOperation(r sqldb.Row) (o catalog.Operation, err error) {
 	err = r.Scan(&o.ID, &o.Org, &o.User, &o.Key, &o.Kind, &o.State, &o.Progress.Done, &o.Progress.Total, &o.Progress.Unit,
-		jsonAt(&o.Problem), jsonAt(&o.Result), jsonAt(&o.Private), &o.StoredBytes, &o.CancelRequested, &o.Runner,
-		timeAt(&o.HeartbeatAt), timeAt(&o.CreatedAt), timeAt(&o.StartedAt), timeAt(&o.FinishedAt), timeAt(&o.ExpiresAt))
+		sqldb.JSON(&o.Problem), sqldb.JSON(&o.Result), sqldb.JSON(&o.Private), &o.StoredBytes, &o.CancelRequested, &o.Runner,
+		sqldb.Time(&o.HeartbeatAt), sqldb.Time(&o.CreatedAt), sqldb.Time(&o.StartedAt), sqldb.Time(&o.FinishedAt), sqldb.Time(&o.ExpiresAt))
 	return o, err
 }
 
-func operation(ctx context.Context, s session, org catalog.OrgID, id catalog.OperationID) (catalog.Operation, error) {
-	return one(ctx, s, scanOperation, selectOperation+" WHERE o.org_id = ? AND o.id = ? AND "+liveOrg("o.org_id"), org, id)
+func operation(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.OperationID) (catalog.Operation, error) {
+	return sqldb.One(ctx, s, scanOperation, selectOperation+" WHERE o.org_id = ? AND o.id = ? AND "+sqldb.LiveOrg("o.org_id"), org, id)
 }
 
 // CreateOperation implements [catalog.Operations].
@@ -33,19 +34,20 @@ func (s *Store) CreateOperation(ctx context.Context, n catalog.NewOperation) (cr
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.OperationID]()
 	}
-	now := s.db.clock()
+	now := s.db.Clock()
 	state, started := catalog.OperationQueued, time.Time{}
 	if n.Running {
 		state, started = catalog.OperationRunning, now
 	}
-	err = s.db.transact(ctx, func(tx session) error {
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
 		if _, err := membership(ctx, tx, n.Org, n.User); err != nil {
 			return err
 		}
-		err := tx.insert(ctx, "id",
+		err := tx.Insert(ctx, "id",
 			`INSERT INTO operations (id, org_id, user_id, key_id, kind, state, done, total, unit, problem, result, private,
-			stored_bytes, cancel_requested, runner, heartbeat_at, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, 0, 0, '', '', '', '', 0, ?, ?, ?, ?, ?)`,
-			n.ID, n.Org, n.User, n.Key, n.Kind, state, false, n.Runner, micros(now), micros(now), microsOrNull(started))
+			stored_bytes, cancel_requested, runner, heartbeat_at, created_at, started_at)
+			VALUES (?, ?, ?, ?, ?, ?, 0, 0, '', '', '', '', 0, ?, ?, ?, ?, ?)`,
+			n.ID, n.Org, n.User, n.Key, n.Kind, state, false, n.Runner, sqldb.Micros(now), sqldb.Micros(now), sqldb.MicrosOrNull(started))
 		if err != nil {
 			return err
 		}
@@ -57,32 +59,32 @@ func (s *Store) CreateOperation(ctx context.Context, n catalog.NewOperation) (cr
 
 // Operation implements [catalog.Operations].
 func (s *Store) Operation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (catalog.Operation, error) {
-	return operation(ctx, s.db.read(), org, id)
+	return operation(ctx, s.db.Read(), org, id)
 }
 
 // ListOperations implements [catalog.Operations].
 func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter,
 	page catalog.Page) (catalog.List[catalog.Operation], error) {
-	order := paging[catalog.Operation]{
-		list: "operations", key: "o.created_at", id: "o.id", number: true, descending: true,
-		position: func(o catalog.Operation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
+	order := sqldb.Paging[catalog.Operation]{
+		List: "operations", Key: "o.created_at", ID: "o.id", Number: true, Descending: true,
+		Position: func(o catalog.Operation) (string, string) { return sqldb.TimeKey(o.CreatedAt), string(o.ID) },
 	}
-	var w where
-	w.and("o.org_id = ? AND "+liveOrg("o.org_id"), org)
+	var w sqldb.Where
+	w.And("o.org_id = ? AND "+sqldb.LiveOrg("o.org_id"), org)
 	for _, equal := range []struct{ column, value string }{
 		{"o.user_id", string(filter.User)}, {"o.kind", string(filter.Kind)}, {"o.state", string(filter.State)},
 	} {
 		if equal.value != "" {
-			w.and(equal.column+" = ?", equal.value)
+			w.And(equal.column+" = ?", equal.value)
 		}
 	}
-	return order.fetch(ctx, s.db.read(), page, scanOperation, selectOperation, w)
+	return order.Fetch(ctx, s.db.Read(), page, scanOperation, selectOperation, w)
 }
 
 // CancelOperation implements [catalog.Operations].
 func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (cancelled catalog.Operation, err error) {
-	err = s.db.transact(ctx, func(tx session) error {
-		if _, err := tx.exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+operationLive, true, org,
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		if _, err := tx.Exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+operationLive, true, org,
 			id); err != nil {
 			return err
 		}
@@ -94,7 +96,7 @@ func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, id catal
 
 // OperationUsage implements [catalog.Operations].
 func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.OperationUsage, error) {
-	return one(ctx, s.db.read(), func(r row) (u catalog.OperationUsage, err error) {
+	return sqldb.One(ctx, s.db.Read(), func(r sqldb.Row) (u catalog.OperationUsage, err error) {
 		err = r.Scan(&u.Live, &u.StoredBytes)
 		return u, err
 	}, `SELECT COUNT(CASE WHEN `+operationLive+` THEN 1 END), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM operations WHERE org_id = ?`,
@@ -104,8 +106,8 @@ func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.
 // updateOwned changes operations of a runner that have not ended. It returns ErrNotFound if it
 // changed none.
 func (s *Store) updateOwned(ctx context.Context, set, condition string, args ...any) error {
-	return s.db.transact(ctx, func(tx session) error {
-		changed, err := tx.exec(ctx, "UPDATE operations SET "+set+" WHERE runner = ? AND id = ? AND "+condition, args...)
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		changed, err := tx.Exec(ctx, "UPDATE operations SET "+set+" WHERE runner = ? AND id = ? AND "+condition, args...)
 		if err == nil && changed == 0 {
 			err = catalog.ErrNotFound
 		}
@@ -115,7 +117,7 @@ func (s *Store) updateOwned(ctx context.Context, set, condition string, args ...
 
 // StartOperation implements [catalog.Operations].
 func (s *Store) StartOperation(ctx context.Context, runner string, id catalog.OperationID) error {
-	now := micros(s.db.clock())
+	now := sqldb.Micros(s.db.Clock())
 	return s.updateOwned(ctx, "state = 'running', started_at = ?, heartbeat_at = ?", "state = 'queued'", now, now, runner, id)
 }
 
@@ -127,17 +129,18 @@ func (s *Store) ReportOperation(ctx context.Context, runner string, id catalog.O
 // ReserveOperation implements [catalog.Operations]. The row of the organisation is the
 // lock that serialises reservations.
 func (s *Store) ReserveOperation(ctx context.Context, runner string, id catalog.OperationID, bytes, most int64) (fits bool, err error) {
-	err = s.db.transact(ctx, func(tx session) error {
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
 		const mine = "runner = ? AND id = ? AND " + operationLive
-		locked, err := tx.exec(ctx, "UPDATE organisations SET id = id WHERE id = (SELECT org_id FROM operations WHERE "+mine+")", runner, id)
+		locked, err := tx.Exec(ctx, "UPDATE organisations SET id = id WHERE id = (SELECT org_id FROM operations WHERE "+mine+")", runner, id)
 		if err == nil && locked == 0 {
 			err = catalog.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		changed, err := tx.exec(ctx, "UPDATE operations SET stored_bytes = ? WHERE "+mine+` AND
-			(SELECT CAST(COALESCE(SUM(o.stored_bytes), 0) AS BIGINT) FROM operations o WHERE o.org_id = operations.org_id AND o.id <> operations.id) <= ?`,
+		changed, err := tx.Exec(ctx, "UPDATE operations SET stored_bytes = ? WHERE "+mine+` AND
+			(SELECT CAST(COALESCE(SUM(o.stored_bytes), 0) AS BIGINT) FROM operations o
+				WHERE o.org_id = operations.org_id AND o.id <> operations.id) <= ?`,
 			bytes, runner, id, most-bytes)
 		fits = changed > 0
 		return err
@@ -152,11 +155,11 @@ const setOutcome = `state = ?, done = ?, total = ?, unit = ?, problem = ?, resul
 func (s *Store) outcomeArgs(o catalog.OperationOutcome) []any {
 	problem := ""
 	if o.Problem != nil {
-		problem = jsonText(o.Problem)
+		problem = sqldb.JSONText(o.Problem)
 	}
 	return []any{
 		o.State, o.Progress.Done, o.Progress.Total, o.Progress.Unit, problem, string(o.Result), string(o.Private), o.StoredBytes,
-		micros(s.db.clock()), micros(o.ExpiresAt),
+		sqldb.Micros(s.db.Clock()), sqldb.Micros(o.ExpiresAt),
 	}
 }
 
@@ -170,16 +173,17 @@ func (s *Store) FinishOperation(ctx context.Context, runner string, id catalog.O
 
 // BeatOperations implements [catalog.Operations].
 func (s *Store) BeatOperations(ctx context.Context, runner string) error {
-	return s.db.transact(ctx, func(tx session) error {
-		_, err := tx.exec(ctx, "UPDATE operations SET heartbeat_at = ? WHERE runner = ? AND "+operationLive, micros(s.db.clock()), runner)
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		_, err := tx.Exec(ctx, "UPDATE operations SET heartbeat_at = ? WHERE runner = ? AND "+operationLive, sqldb.Micros(s.db.Clock()), runner)
 		return err
 	})
 }
 
 // CancelledOperations implements [catalog.Operations].
 func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
-	return list(ctx, s.db.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+
-		` AND (o.cancel_requested OR NOT `+liveOrg("o.org_id")+`)`, runner)
+	return sqldb.List(ctx, s.db.Read(), sqldb.Value[catalog.OperationID],
+		"SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+
+			` AND (o.cancel_requested OR NOT `+sqldb.LiveOrg("o.org_id")+`)`, runner)
 }
 
 // LoseOperations implements [catalog.Operations].
@@ -187,9 +191,9 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.O
 	if err := o.Validate(); err != nil {
 		return 0, err
 	}
-	err = s.db.transact(ctx, func(tx session) error {
-		lost, err = tx.exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+operationLive,
-			append(s.outcomeArgs(o), micros(since))...)
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		lost, err = tx.Exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+operationLive,
+			append(s.outcomeArgs(o), sqldb.Micros(since))...)
 		return err
 	})
 	return lost, err
@@ -197,15 +201,15 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.O
 
 // ExpiredOperations implements [catalog.Operations].
 func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Operation, error) {
-	return list(ctx, s.db.read(), scanOperation, selectOperation+" WHERE o.expires_at <= ? OR (o.expires_at IS NOT NULL AND NOT "+
-		liveOrg("o.org_id")+") ORDER BY o.expires_at LIMIT ?",
-		micros(s.db.clock()), limit)
+	return sqldb.List(ctx, s.db.Read(), scanOperation, selectOperation+" WHERE o.expires_at <= ? OR (o.expires_at IS NOT NULL AND NOT "+
+		sqldb.LiveOrg("o.org_id")+") ORDER BY o.expires_at LIMIT ?",
+		sqldb.Micros(s.db.Clock()), limit)
 }
 
 // ForgetOperation implements [catalog.Operations].
 func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (forgotten catalog.Operation, err error) {
-	err = s.db.transact(ctx, func(tx session) error {
-		if _, err := tx.exec(ctx, "UPDATE operations SET result = '', private = '', stored_bytes = 0 WHERE org_id = ? AND id = ? AND NOT ("+
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		if _, err := tx.Exec(ctx, "UPDATE operations SET result = '', private = '', stored_bytes = 0 WHERE org_id = ? AND id = ? AND NOT ("+
 			operationLive+")", org, id); err != nil {
 			return err
 		}
@@ -219,11 +223,11 @@ func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catal
 
 // DeleteOperation implements [catalog.Operations].
 func (s *Store) DeleteOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) error {
-	return s.db.transact(ctx, func(tx session) error {
-		if _, err := tx.exec(ctx, "DELETE FROM operations WHERE org_id = ? AND id = ? AND NOT ("+operationLive+")", org, id); err != nil {
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		if _, err := tx.Exec(ctx, "DELETE FROM operations WHERE org_id = ? AND id = ? AND NOT ("+operationLive+")", org, id); err != nil {
 			return err
 		}
-		_, err := one(ctx, tx, value[int64], "SELECT 1 FROM operations WHERE org_id = ? AND id = ?", org, id)
+		_, err := sqldb.One(ctx, tx, sqldb.Value[int64], "SELECT 1 FROM operations WHERE org_id = ? AND id = ?", org, id)
 		switch {
 		case err == nil:
 			return catalog.ErrOperationLive

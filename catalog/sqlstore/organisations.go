@@ -4,20 +4,21 @@ import (
 	"context"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectOrganisation = `SELECT o.id, o.name, o.owner_user_id, o.config, o.version, o.created_at, o.updated_at,
 	(SELECT count(*) FROM memberships m WHERE m.org_id = o.id)
 	FROM organisations o`
 
-func scanOrganisation(r row) (o catalog.Organisation, err error) {
-	err = r.Scan(&o.ID, &o.Name, &o.Owner, jsonAt(&o.Config), &o.Version,
-		timeAt(&o.CreatedAt), timeAt(&o.UpdatedAt), &o.UserCount)
+func scanOrganisation(r sqldb.Row) (o catalog.Organisation, err error) {
+	err = r.Scan(&o.ID, &o.Name, &o.Owner, sqldb.JSON(&o.Config), &o.Version,
+		sqldb.Time(&o.CreatedAt), sqldb.Time(&o.UpdatedAt), &o.UserCount)
 	return o, err
 }
 
-func organisation(ctx context.Context, s session, org catalog.OrgID) (catalog.Organisation, error) {
-	return one(ctx, s, scanOrganisation, selectOrganisation+" WHERE o.id = ? AND o.deleted_at IS NULL", org)
+func organisation(ctx context.Context, s sqldb.Session, org catalog.OrgID) (catalog.Organisation, error) {
+	return sqldb.One(ctx, s, scanOrganisation, selectOrganisation+" WHERE o.id = ? AND o.deleted_at IS NULL", org)
 }
 
 // CreateOrganisation implements [catalog.Organisations].
@@ -28,18 +29,18 @@ func (s *Store) CreateOrganisation(ctx context.Context, n catalog.NewOrganisatio
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.OrgID]()
 	}
-	now := micros(s.db.clock())
-	err = s.db.change(ctx, func(tx session) error {
-		err := tx.insert(ctx, "id", `INSERT INTO organisations
+	now := sqldb.Micros(s.db.Clock())
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
+		err := tx.Insert(ctx, "id", `INSERT INTO organisations
 			(id, name, owner_user_id, config, version, created_at, updated_at) VALUES (?, ?, ?, ?, 1, ?, ?)`,
-			n.ID, n.Name, n.Owner, jsonText(n.Config), now, now)
+			n.ID, n.Name, n.Owner, sqldb.JSONText(n.Config), now, now)
 		if err != nil {
 			return err
 		}
-		err = tx.insert(ctx, "id", `INSERT INTO workspaces
+		err = tx.Insert(ctx, "id", `INSERT INTO workspaces
 			(id, org_id, name, name_key, is_default, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)`,
 			catalog.NewID[catalog.WorkspaceID](), n.ID, catalog.DefaultWorkspaceName,
-			nameKey(catalog.DefaultWorkspaceName), true, now, now)
+			sqldb.NameKey(catalog.DefaultWorkspaceName), true, now, now)
 		if err != nil {
 			return err
 		}
@@ -54,18 +55,18 @@ func (s *Store) CreateOrganisation(ctx context.Context, n catalog.NewOrganisatio
 
 // Organisation implements [catalog.Organisations].
 func (s *Store) Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error) {
-	return organisation(ctx, s.db.read(), org)
+	return organisation(ctx, s.db.Read(), org)
 }
 
 // ListOrganisations implements [catalog.Organisations].
 func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catalog.List[catalog.Organisation], error) {
-	order := paging[catalog.Organisation]{
-		list: "organisations", key: "o.created_at", id: "o.id", number: true,
-		position: func(o catalog.Organisation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
+	order := sqldb.Paging[catalog.Organisation]{
+		List: "organisations", Key: "o.created_at", ID: "o.id", Number: true,
+		Position: func(o catalog.Organisation) (string, string) { return sqldb.TimeKey(o.CreatedAt), string(o.ID) },
 	}
-	var w where
-	w.and("o.deleted_at IS NULL")
-	return order.fetch(ctx, s.db.read(), page, scanOrganisation, selectOrganisation, w)
+	var w sqldb.Where
+	w.And("o.deleted_at IS NULL")
+	return order.Fetch(ctx, s.db.Read(), page, scanOrganisation, selectOrganisation, w)
 }
 
 // UpdateOrganisation implements [catalog.Organisations].
@@ -74,12 +75,12 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		o, err := organisation(ctx, tx, org)
 		if err != nil {
 			return err
 		}
-		if err := compare(expectedVersion, o.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, o.Version); err != nil {
 			return err
 		}
 		if change.Name != nil {
@@ -95,13 +96,13 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 				return catalog.FieldErrors{{Field: "owner", Message: "must be an administrator of the organisation"}}
 			}
 		}
-		n, err := tx.exec(ctx, `UPDATE organisations SET name = ?, owner_user_id = ?, config = ?,
+		n, err := tx.Exec(ctx, `UPDATE organisations SET name = ?, owner_user_id = ?, config = ?,
 			version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
-			o.Name, o.Owner, jsonText(o.Config), micros(s.db.clock()), org, o.Version)
+			o.Name, o.Owner, sqldb.JSONText(o.Config), sqldb.Micros(s.db.Clock()), org, o.Version)
 		if err != nil {
 			return err
 		}
-		if err := replaced(n, o.Version); err != nil {
+		if err := sqldb.Replaced(n, o.Version); err != nil {
 			return err
 		}
 		updated, err = organisation(ctx, tx, org)
@@ -112,23 +113,23 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 
 // DeleteOrganisation implements [catalog.Organisations].
 func (s *Store) DeleteOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64) error {
-	return s.db.change(ctx, func(tx session) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		o, err := organisation(ctx, tx, org)
 		if err != nil {
 			return err
 		}
-		if err := compare(expectedVersion, o.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, o.Version); err != nil {
 			return err
 		}
-		now := micros(s.db.clock())
-		if _, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND revoked_at IS NULL", now, org); err != nil {
+		now := sqldb.Micros(s.db.Clock())
+		if _, err := tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND revoked_at IS NULL", now, org); err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, `UPDATE organisations SET deleted_at = ?, version = version + 1, updated_at = ?
+		n, err := tx.Exec(ctx, `UPDATE organisations SET deleted_at = ?, version = version + 1, updated_at = ?
 			WHERE id = ? AND version = ?`, now, now, org, o.Version)
 		if err != nil {
 			return err
 		}
-		return replaced(n, o.Version)
+		return sqldb.Replaced(n, o.Version)
 	})
 }

@@ -6,25 +6,26 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectPolicy = `SELECT p.id, p.org_id, p.delta_id, p.column_name, p.kind, p.policy_text, p.definition,
 	p.builder_managed, p.enabled, p.version, p.created_by, p.updated_by, p.created_at, p.updated_at FROM policies p`
 
-func scanPolicy(r row) (p catalog.Policy, err error) {
-	err = r.Scan(&p.ID, &p.Org, &p.Table, &p.Column, &p.Kind, &p.Text, jsonAt(&p.Definition),
-		&p.BuilderManaged, &p.Enabled, &p.Version, &p.CreatedBy, &p.UpdatedBy, timeAt(&p.CreatedAt), timeAt(&p.UpdatedAt))
+func scanPolicy(r sqldb.Row) (p catalog.Policy, err error) {
+	err = r.Scan(&p.ID, &p.Org, &p.Table, &p.Column, &p.Kind, &p.Text, sqldb.JSON(&p.Definition),
+		&p.BuilderManaged, &p.Enabled, &p.Version, &p.CreatedBy, &p.UpdatedBy, sqldb.Time(&p.CreatedAt), sqldb.Time(&p.UpdatedAt))
 	return p, err
 }
 
-func policy(ctx context.Context, s session, org catalog.OrgID, id catalog.PolicyID) (catalog.Policy, error) {
-	return one(ctx, s, scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.id = ? AND "+liveOrg("p.org_id"), org, id)
+func policy(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.PolicyID) (catalog.Policy, error) {
+	return sqldb.One(ctx, s, scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.id = ? AND "+sqldb.LiveOrg("p.org_id"), org, id)
 }
 
 // insertPolicy adds a policy and its first revision.
-func (s *Store) insertPolicy(ctx context.Context, tx session, n catalog.NewPolicy) error {
-	now := micros(s.db.clock())
-	err := tx.insert(ctx, "id", `INSERT INTO policies (id, org_id, delta_id, column_name, kind, policy_text, definition,
+func (s *Store) insertPolicy(ctx context.Context, tx sqldb.Session, n catalog.NewPolicy) error {
+	now := sqldb.Micros(s.db.Clock())
+	err := tx.Insert(ctx, "id", `INSERT INTO policies (id, org_id, delta_id, column_name, kind, policy_text, definition,
 		builder_managed, enabled, version, created_by, updated_by, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
 		n.ID, n.Org, n.Table, n.Column, n.Kind, n.Text, string(n.Definition),
@@ -36,13 +37,13 @@ func (s *Store) insertPolicy(ctx context.Context, tx session, n catalog.NewPolic
 }
 
 // recordPolicy adds a revision to the history.
-func (s *Store) recordPolicy(ctx context.Context, tx session, org catalog.OrgID, id catalog.PolicyID, version int64,
+func (s *Store) recordPolicy(ctx context.Context, tx sqldb.Session, org catalog.OrgID, id catalog.PolicyID, version int64,
 	action catalog.PolicyAction, spec catalog.PolicySpec, by catalog.UserID) error {
-	_, err := tx.exec(ctx, `INSERT INTO policy_revisions (policy_id, version, org_id, action, delta_id, column_name, kind,
+	_, err := tx.Exec(ctx, `INSERT INTO policy_revisions (policy_id, version, org_id, action, delta_id, column_name, kind,
 		policy_text, definition, builder_managed, enabled, changed_by, changed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, version, org, action, spec.Table, spec.Column, spec.Kind,
-		spec.Text, string(spec.Definition), spec.BuilderManaged, spec.Enabled, by, micros(s.db.clock()))
+		spec.Text, string(spec.Definition), spec.BuilderManaged, spec.Enabled, by, sqldb.Micros(s.db.Clock()))
 	return err
 }
 
@@ -54,7 +55,7 @@ func (s *Store) CreatePolicy(ctx context.Context, n catalog.NewPolicy) (created 
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.PolicyID]()
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		if _, err := organisation(ctx, tx, n.Org); err != nil {
 			return err
 		}
@@ -69,22 +70,22 @@ func (s *Store) CreatePolicy(ctx context.Context, n catalog.NewPolicy) (created 
 
 // Policy implements [catalog.Policies].
 func (s *Store) Policy(ctx context.Context, org catalog.OrgID, id catalog.PolicyID) (catalog.Policy, error) {
-	return policy(ctx, s.db.read(), org, id)
+	return policy(ctx, s.db.Read(), org, id)
 }
 
 // ListPolicies implements [catalog.Policies].
 func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter catalog.PolicyFilter,
 	page catalog.Page) (catalog.List[catalog.Policy], error) {
-	order := paging[catalog.Policy]{
-		list: "policies", key: "p.created_at", id: "p.id", number: true,
-		position: func(p catalog.Policy) (string, string) { return timeKey(p.CreatedAt), string(p.ID) },
+	order := sqldb.Paging[catalog.Policy]{
+		List: "policies", Key: "p.created_at", ID: "p.id", Number: true,
+		Position: func(p catalog.Policy) (string, string) { return sqldb.TimeKey(p.CreatedAt), string(p.ID) },
 	}
-	var w where
-	w.and("p.org_id = ? AND "+liveOrg("p.org_id"), org)
+	var w sqldb.Where
+	w.And("p.org_id = ? AND "+sqldb.LiveOrg("p.org_id"), org)
 	if filter.Table != "" {
-		w.and("p.delta_id = ?", filter.Table)
+		w.And("p.delta_id = ?", filter.Table)
 	}
-	return order.fetch(ctx, s.db.read(), page, scanPolicy, selectPolicy, w)
+	return order.Fetch(ctx, s.db.Read(), page, scanPolicy, selectPolicy, w)
 }
 
 // requireVersion refuses a change without an expected version.
@@ -104,22 +105,22 @@ func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, id catalog.
 	if err := spec.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		p, err := policy(ctx, tx, org, id)
 		if err != nil {
 			return err
 		}
-		if err := compare(expectedVersion, p.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, p.Version); err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, `UPDATE policies SET delta_id = ?, column_name = ?, kind = ?, policy_text = ?, definition = ?,
+		n, err := tx.Exec(ctx, `UPDATE policies SET delta_id = ?, column_name = ?, kind = ?, policy_text = ?, definition = ?,
 			builder_managed = ?, enabled = ?, updated_by = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
 			spec.Table, spec.Column, spec.Kind, spec.Text, string(spec.Definition),
-			spec.BuilderManaged, spec.Enabled, by, micros(s.db.clock()), id, p.Version)
+			spec.BuilderManaged, spec.Enabled, by, sqldb.Micros(s.db.Clock()), id, p.Version)
 		if err != nil {
 			return err
 		}
-		if err := replaced(n, p.Version); err != nil {
+		if err := sqldb.Replaced(n, p.Version); err != nil {
 			return err
 		}
 		if err := s.recordPolicy(ctx, tx, org, id, p.Version+1, catalog.PolicyUpdated, spec, by); err != nil {
@@ -136,19 +137,19 @@ func (s *Store) DeletePolicy(ctx context.Context, org catalog.OrgID, id catalog.
 	if err := requireVersion(expectedVersion); err != nil {
 		return err
 	}
-	return s.db.change(ctx, func(tx session) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		p, err := policy(ctx, tx, org, id)
 		if err != nil {
 			return err
 		}
-		if err := compare(expectedVersion, p.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, p.Version); err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, "DELETE FROM policies WHERE id = ? AND version = ?", id, p.Version)
+		n, err := tx.Exec(ctx, "DELETE FROM policies WHERE id = ? AND version = ?", id, p.Version)
 		if err != nil {
 			return err
 		}
-		if err := replaced(n, p.Version); err != nil {
+		if err := sqldb.Replaced(n, p.Version); err != nil {
 			return err
 		}
 		return s.recordPolicy(ctx, tx, org, id, p.Version+1, catalog.PolicyDeleted, p.PolicySpec, by)
@@ -161,24 +162,24 @@ const (
 	selectRevision = revisionContent + ", r.changed_at FROM policy_revisions r"
 )
 
-func scanRevision(r row) (p catalog.PolicyRevision, err error) {
+func scanRevision(r sqldb.Row) (p catalog.PolicyRevision, err error) {
 	err = r.Scan(&p.Policy, &p.Org, &p.Version, &p.Action, &p.Table, &p.Column, &p.Kind, &p.Text,
-		jsonAt(&p.Definition), &p.BuilderManaged, &p.Enabled, &p.By, timeAt(&p.At))
+		sqldb.JSON(&p.Definition), &p.BuilderManaged, &p.Enabled, &p.By, sqldb.Time(&p.At))
 	return p, err
 }
 
 // PolicyHistory implements [catalog.Policies].
 func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, id catalog.PolicyID,
 	page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
-	order := paging[catalog.PolicyRevision]{
-		list: "policy_history", key: "r.version", id: "r.policy_id", number: true, descending: true,
-		position: func(r catalog.PolicyRevision) (string, string) {
+	order := sqldb.Paging[catalog.PolicyRevision]{
+		List: "policy_history", Key: "r.version", ID: "r.policy_id", Number: true, Descending: true,
+		Position: func(r catalog.PolicyRevision) (string, string) {
 			return strconv.FormatInt(r.Version, 10), string(r.Policy)
 		},
 	}
-	var w where
-	w.and("r.org_id = ? AND r.policy_id = ? AND "+liveOrg("r.org_id"), org, id)
-	revisions, err := order.fetch(ctx, s.db.read(), page, scanRevision, selectRevision, w)
+	var w sqldb.Where
+	w.And("r.org_id = ? AND r.policy_id = ? AND "+sqldb.LiveOrg("r.org_id"), org, id)
+	revisions, err := order.Fetch(ctx, s.db.Read(), page, scanRevision, selectRevision, w)
 	if err == nil && len(revisions.Items) == 0 && page.Token == "" {
 		err = catalog.ErrNotFound
 	}
@@ -191,16 +192,16 @@ func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables [
 	for _, id := range tables {
 		args = append(args, id)
 	}
-	return list(ctx, s.db.read(), scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.enabled AND "+liveOrg("p.org_id")+
+	return sqldb.List(ctx, s.db.Read(), scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.enabled AND "+sqldb.LiveOrg("p.org_id")+
 		" AND p.delta_id IN (''"+strings.Repeat(", ?", len(tables))+") ORDER BY p.id", args...)
 }
 
 // DeletedPolicies implements [catalog.Policies].
 func (s *Store) DeletedPolicies(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.PolicyRevision, error) {
 	const left = "COALESCE(n.changed_at, r.changed_at)"
-	return list(ctx, s.db.read(), scanRevision, revisionContent+", "+left+` FROM policy_revisions r
+	return sqldb.List(ctx, s.db.Read(), scanRevision, revisionContent+", "+left+` FROM policy_revisions r
 		LEFT JOIN policy_revisions n ON n.policy_id = r.policy_id AND n.version = r.version + 1
 		WHERE r.org_id = ? AND r.delta_id = ? AND r.enabled AND (r.action = ? OR n.delta_id <> r.delta_id AND n.delta_id <> '')
 		AND NOT EXISTS (SELECT 1 FROM policy_revisions l WHERE l.policy_id = r.policy_id AND l.version > r.version AND l.delta_id = r.delta_id)
-		AND `+liveOrg("r.org_id")+" ORDER BY "+left+", r.policy_id", org, table, catalog.PolicyDeleted)
+		AND `+sqldb.LiveOrg("r.org_id")+" ORDER BY "+left+", r.policy_id", org, table, catalog.PolicyDeleted)
 }

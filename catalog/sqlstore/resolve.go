@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // maxNames bounds one call of ResolveTables. SQLite allows 32,766 values, and no
@@ -51,7 +52,7 @@ func (s *Store) ResolveTables(ctx context.Context, v catalog.Viewer, names []cat
 		}
 	}
 	statement := strings.Join(parts, " UNION ALL ")
-	candidates, err := list(ctx, s.db.read(), scanCandidate, statement, args...)
+	candidates, err := sqldb.List(ctx, s.db.Read(), scanCandidate, statement, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,22 +90,22 @@ func (n *wanted) add(index int, schema, table string) {
 // that name. A slug shared by two configurations is ambiguous even if only one has the
 // table, hence the outer join.
 func (n *wanted) lookup(v catalog.Viewer) (statement string, args []any) {
-	var w where
-	w.visible(v)
+	var w sqldb.Where
+	w.Visible(v)
 	return `SELECT wanted.i, ` + configColumns + `, t.id IS NOT NULL, COALESCE(t.id, ''), COALESCE(t.delta_id, ''),
 		COALESCE(t.previous_delta_id, ''), COALESCE(t.path, ''), COALESCE(t.name, ''), COALESCE(t.name_is_custom, FALSE),
 		COALESCE(t.state, ''), COALESCE(t.version, 0), COALESCE(t.registered_at, 0), COALESCE(t.updated_at, 0)
 		FROM (SELECT 0 AS i, '' AS schema, '' AS name_key WHERE FALSE UNION ALL VALUES ` + n.values + `) wanted
 		JOIN storage_configs c ON ` + n.join + `
 		LEFT JOIN delta_tables t ON t.config_id = c.id AND t.name_key = wanted.name_key AND t.state <> '` + string(catalog.TableDropped) + `'
-		WHERE ` + w.text, append(n.args, w.args...)
+		WHERE ` + w.Text, append(n.args, w.Args...)
 }
 
-func scanCandidate(r row) (c candidate, err error) {
+func scanCandidate(r sqldb.Row) (c candidate, err error) {
 	t, config := &c.table.Table, &c.table.StorageConfig
 	dest := append([]any{&c.index}, configDest(config)...)
 	dest = append(dest, &c.found, &t.ID, &t.DeltaID, &t.PreviousDeltaID, &t.Path, &t.Name, &t.NameIsCustom,
-		&t.State, &t.Version, timeAt(&t.RegisteredAt), timeAt(&t.UpdatedAt))
+		&t.State, &t.Version, sqldb.Time(&t.RegisteredAt), sqldb.Time(&t.UpdatedAt))
 	err = r.Scan(dest...)
 	t.Org, t.Config = config.Org, config.ID
 	return c, err

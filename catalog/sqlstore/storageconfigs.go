@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const configColumns = `c.id, c.org_id, c.name, c.slug, c.kind, c.workspace_id, c.owner_user_id, c.location, c.settings,
@@ -15,29 +16,30 @@ const selectConfig = "SELECT " + configColumns + " FROM storage_configs c"
 // configDest is where configColumns are scanned to.
 func configDest(c *catalog.StorageConfig) []any {
 	return []any{
-		&c.ID, &c.Org, &c.Name, &c.Slug, &c.Kind, orEmpty(&c.Workspace), &c.Owner, &c.Location, jsonAt(&c.Settings),
-		&c.AuthMode, timeAt(&c.CredentialExpiresAt), timeAt(&c.DiscoveredAt), &c.Version,
-		timeAt(&c.CreatedAt), timeAt(&c.UpdatedAt),
+		&c.ID, &c.Org, &c.Name, &c.Slug, &c.Kind, sqldb.OrEmpty(&c.Workspace), &c.Owner, &c.Location, sqldb.JSON(&c.Settings),
+		&c.AuthMode, sqldb.Time(&c.CredentialExpiresAt), sqldb.Time(&c.DiscoveredAt), &c.Version,
+		sqldb.Time(&c.CreatedAt), sqldb.Time(&c.UpdatedAt),
 	}
 }
 
-func scanConfig(r row) (c catalog.StorageConfig, err error) {
+func scanConfig(r sqldb.Row) (c catalog.StorageConfig, err error) {
 	err = r.Scan(configDest(&c)...)
 	return c, err
 }
 
-func visibleConfig(ctx context.Context, s session, v catalog.Viewer, id catalog.ConfigID) (catalog.StorageConfig, error) {
-	var w where
-	w.visible(v)
-	w.and("c.id = ?", id)
-	return one(ctx, s, scanConfig, selectConfig+" WHERE "+w.text, w.args...)
+func visibleConfig(ctx context.Context, s sqldb.Session, v catalog.Viewer, id catalog.ConfigID) (catalog.StorageConfig, error) {
+	var w sqldb.Where
+	w.Visible(v)
+	w.And("c.id = ?", id)
+	return sqldb.One(ctx, s, scanConfig, selectConfig+" WHERE "+w.Text, w.Args...)
 }
 
 // visibleConfigAt is visibleConfig of an expected version.
-func visibleConfigAt(ctx context.Context, s session, v catalog.Viewer, id catalog.ConfigID, expected int64) (catalog.StorageConfig, error) {
+func visibleConfigAt(ctx context.Context, s sqldb.Session, v catalog.Viewer, id catalog.ConfigID,
+	expected int64) (catalog.StorageConfig, error) {
 	c, err := visibleConfig(ctx, s, v, id)
 	if err == nil {
-		err = compare(expected, c.Version)
+		err = sqldb.Compare(expected, c.Version)
 	}
 	return c, err
 }
@@ -53,8 +55,8 @@ func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageCon
 	if len(n.Settings) == 0 {
 		n.Settings = json.RawMessage("{}")
 	}
-	now := micros(s.db.clock())
-	err = s.db.change(ctx, func(tx session) error {
+	now := sqldb.Micros(s.db.Clock())
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		if _, err := membership(ctx, tx, n.Org, n.Owner); err != nil {
 			return err
 		}
@@ -66,11 +68,11 @@ func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageCon
 		if err := freeLocation(ctx, tx, n); err != nil {
 			return err
 		}
-		err := tx.insert(ctx, "id", `INSERT INTO storage_configs (id, org_id, name, slug, kind, workspace_id,
+		err := tx.Insert(ctx, "id", `INSERT INTO storage_configs (id, org_id, name, slug, kind, workspace_id,
 			owner_user_id, location, settings, auth_mode, credential_expires_at, version, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-			n.ID, n.Org, n.Name, catalog.Slug(n.Name), n.Kind, textOrNull(n.Workspace),
-			n.Owner, n.Location, string(n.Settings), n.AuthMode, microsOrNull(n.CredentialExpiresAt), now, now)
+			n.ID, n.Org, n.Name, catalog.Slug(n.Name), n.Kind, sqldb.TextOrNull(n.Workspace),
+			n.Owner, n.Location, string(n.Settings), n.AuthMode, sqldb.MicrosOrNull(n.CredentialExpiresAt), now, now)
 		if err != nil {
 			return err
 		}
@@ -87,17 +89,17 @@ func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageCon
 
 // freeLocation returns ErrLocationTaken if the location overlaps one of another
 // organisation or, for local storage, any other local one.
-func freeLocation(ctx context.Context, tx session, n catalog.NewStorageConfig) error {
-	var w where
-	w.and("(substr(c.location, 1, length(?)) = ? OR substr(?, 1, length(c.location)) = c.location)",
+func freeLocation(ctx context.Context, tx sqldb.Session, n catalog.NewStorageConfig) error {
+	var w sqldb.Where
+	w.And("(substr(c.location, 1, length(?)) = ? OR substr(?, 1, length(c.location)) = c.location)",
 		n.Location, n.Location, n.Location)
-	w.and(liveOrg("c.org_id"))
+	w.And(sqldb.LiveOrg("c.org_id"))
 	if n.Kind == catalog.KindLocal {
-		w.and("(c.org_id <> ? OR c.kind = ?)", n.Org, catalog.KindLocal)
+		w.And("(c.org_id <> ? OR c.kind = ?)", n.Org, catalog.KindLocal)
 	} else {
-		w.and("c.org_id <> ?", n.Org)
+		w.And("c.org_id <> ?", n.Org)
 	}
-	taken, err := one(ctx, tx, value[int], "SELECT count(*) FROM storage_configs c WHERE "+w.text, w.args...)
+	taken, err := sqldb.One(ctx, tx, sqldb.Value[int], "SELECT count(*) FROM storage_configs c WHERE "+w.Text, w.Args...)
 	if err == nil && taken > 0 {
 		err = catalog.ErrLocationTaken
 	}
@@ -106,18 +108,18 @@ func freeLocation(ctx context.Context, tx session, n catalog.NewStorageConfig) e
 
 // StorageConfig implements [catalog.StorageConfigs].
 func (s *Store) StorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID) (catalog.StorageConfig, error) {
-	return visibleConfig(ctx, s.db.read(), v, id)
+	return visibleConfig(ctx, s.db.Read(), v, id)
 }
 
 // StorageConfigBySchema implements [catalog.StorageConfigs].
 func (s *Store) StorageConfigBySchema(ctx context.Context, v catalog.Viewer, schema string) (none catalog.StorageConfig, err error) {
 	if id, ok := catalog.ParseSchemaName(schema); ok {
-		return visibleConfig(ctx, s.db.read(), v, id)
+		return visibleConfig(ctx, s.db.Read(), v, id)
 	}
-	var w where
-	w.visible(v)
-	w.and("c.slug = ?", catalog.FoldName(schema))
-	found, err := list(ctx, s.db.read(), scanConfig, selectConfig+" WHERE "+w.text+" LIMIT 2", w.args...)
+	var w sqldb.Where
+	w.Visible(v)
+	w.And("c.slug = ?", catalog.FoldName(schema))
+	found, err := sqldb.List(ctx, s.db.Read(), scanConfig, selectConfig+" WHERE "+w.Text+" LIMIT 2", w.Args...)
 	switch {
 	case err != nil:
 		return none, err
@@ -131,13 +133,13 @@ func (s *Store) StorageConfigBySchema(ctx context.Context, v catalog.Viewer, sch
 
 // ListStorageConfigs implements [catalog.StorageConfigs].
 func (s *Store) ListStorageConfigs(ctx context.Context, v catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
-	order := paging[catalog.StorageConfig]{
-		list: "storage_configs", key: "c.created_at", id: "c.id", number: true,
-		position: func(c catalog.StorageConfig) (string, string) { return timeKey(c.CreatedAt), string(c.ID) },
+	order := sqldb.Paging[catalog.StorageConfig]{
+		List: "storage_configs", Key: "c.created_at", ID: "c.id", Number: true,
+		Position: func(c catalog.StorageConfig) (string, string) { return sqldb.TimeKey(c.CreatedAt), string(c.ID) },
 	}
-	var w where
-	w.visible(v)
-	return order.fetch(ctx, s.db.read(), page, scanConfig, selectConfig, w)
+	var w sqldb.Where
+	w.Visible(v)
+	return order.Fetch(ctx, s.db.Read(), page, scanConfig, selectConfig, w)
 }
 
 // UpdateStorageConfig implements [catalog.StorageConfigs].
@@ -146,7 +148,7 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -160,13 +162,13 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 				c.Settings = json.RawMessage("{}")
 			}
 		}
-		n, err := tx.exec(ctx, `UPDATE storage_configs SET name = ?, slug = ?, settings = ?, version = version + 1, updated_at = ?
+		n, err := tx.Exec(ctx, `UPDATE storage_configs SET name = ?, slug = ?, settings = ?, version = version + 1, updated_at = ?
 			WHERE id = ? AND version = ?`,
-			c.Name, catalog.Slug(c.Name), string(c.Settings), micros(s.db.clock()), id, c.Version)
+			c.Name, catalog.Slug(c.Name), string(c.Settings), sqldb.Micros(s.db.Clock()), id, c.Version)
 		if err != nil {
 			return err
 		}
-		if err := replaced(n, c.Version); err != nil {
+		if err := sqldb.Replaced(n, c.Version); err != nil {
 			return err
 		}
 		updated, err = visibleConfig(ctx, tx, v, id)
@@ -177,15 +179,15 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 
 // DeleteStorageConfig implements [catalog.StorageConfigs].
 func (s *Store) DeleteStorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64) error {
-	return s.db.change(ctx, func(tx session) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, "DELETE FROM storage_configs WHERE id = ? AND version = ?", id, c.Version)
+		n, err := tx.Exec(ctx, "DELETE FROM storage_configs WHERE id = ? AND version = ?", id, c.Version)
 		if err != nil {
 			return err
 		}
-		return replaced(n, c.Version)
+		return sqldb.Replaced(n, c.Version)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // Only this file refers to the table storage_secrets, because secrets are not part of
@@ -11,22 +12,22 @@ import (
 
 // putSecret stores the sealed credential of a configuration and replaces an existing
 // one.
-func putSecret(ctx context.Context, tx session, id catalog.ConfigID, sealed []byte) error {
-	_, err := tx.exec(ctx, `INSERT INTO storage_secrets (config_id, sealed) VALUES (?, ?)
+func putSecret(ctx context.Context, tx sqldb.Session, id catalog.ConfigID, sealed []byte) error {
+	_, err := tx.Exec(ctx, `INSERT INTO storage_secrets (config_id, sealed) VALUES (?, ?)
 		ON CONFLICT (config_id) DO UPDATE SET sealed = excluded.sealed`, id, sealed)
 	return err
 }
 
 // StorageSecret implements [catalog.StorageConfigs].
 func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, id catalog.ConfigID) (catalog.StorageSecret, error) {
-	var w where
-	w.visible(catalog.SystemViewer(org))
-	w.and("c.id = ?", id)
-	return one(ctx, s.db.read(), func(r row) (secret catalog.StorageSecret, err error) {
-		err = r.Scan(&secret.Sealed, &secret.AuthMode, timeAt(&secret.ExpiresAt))
+	var w sqldb.Where
+	w.Visible(catalog.SystemViewer(org))
+	w.And("c.id = ?", id)
+	return sqldb.One(ctx, s.db.Read(), func(r sqldb.Row) (secret catalog.StorageSecret, err error) {
+		err = r.Scan(&secret.Sealed, &secret.AuthMode, sqldb.Time(&secret.ExpiresAt))
 		return secret, err
 	}, `SELECT s.sealed, c.auth_mode, c.credential_expires_at
-		FROM storage_configs c JOIN storage_secrets s ON s.config_id = c.id WHERE `+w.text, w.args...)
+		FROM storage_configs c JOIN storage_secrets s ON s.config_id = c.id WHERE `+w.Text, w.Args...)
 }
 
 // ReplaceStorageSecret implements [catalog.StorageConfigs].
@@ -35,7 +36,7 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 	if err := secret.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -43,13 +44,13 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 		if err := putSecret(ctx, tx, id, secret.Sealed); err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, `UPDATE storage_configs SET auth_mode = ?, credential_expires_at = ?,
+		n, err := tx.Exec(ctx, `UPDATE storage_configs SET auth_mode = ?, credential_expires_at = ?,
 			version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
-			secret.AuthMode, microsOrNull(secret.ExpiresAt), micros(s.db.clock()), id, c.Version)
+			secret.AuthMode, sqldb.MicrosOrNull(secret.ExpiresAt), sqldb.Micros(s.db.Clock()), id, c.Version)
 		if err != nil {
 			return err
 		}
-		if err := replaced(n, c.Version); err != nil {
+		if err := sqldb.Replaced(n, c.Version); err != nil {
 			return err
 		}
 		updated, err = visibleConfig(ctx, tx, v, id)

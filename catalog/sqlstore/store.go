@@ -4,19 +4,21 @@ import (
 	"context"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/domains"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // Options are the optional parts of a [Store]; the zero value works.
-type Options = options
+type Options = sqldb.Options
 
 // Store is a [catalog.Store] on a database. It is safe for concurrent use.
 type Store struct {
-	db *DB
+	db *sqldb.DB
 	catalog.Epochs
 	catalog.Commits
 	catalog.Domains
 	catalog.Publications
-	columns *domainStore
+	columns *domains.Store
 }
 
 var _ catalog.Store = (*Store)(nil)
@@ -25,11 +27,11 @@ var _ catalog.Store = (*Store)(nil)
 // file name. It applies missing migrations, and returns an error that wraps
 // [migrations.ErrUnknownSchema] for a newer schema.
 func Open(ctx context.Context, databaseURL string, options Options) (*Store, error) {
-	db, err := openDB(ctx, databaseURL, options)
+	db, err := sqldb.Open(ctx, databaseURL, options)
 	if err != nil {
 		return nil, err
 	}
-	columns := newDomains(db)
+	columns := domains.New(db)
 	return &Store{db: db, Epochs: db, Commits: db, Domains: columns, Publications: columns, columns: columns}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const tableColumns = `t.id, t.org_id, t.config_id, t.delta_id, t.previous_delta_id, t.path, t.name, t.name_is_custom,
@@ -20,58 +21,59 @@ const (
 func tableDest(t *catalog.Table) []any {
 	return []any{
 		&t.ID, &t.Org, &t.Config, &t.DeltaID, &t.PreviousDeltaID, &t.Path, &t.Name, &t.NameIsCustom,
-		&t.State, &t.Version, timeAt(&t.RegisteredAt), timeAt(&t.UpdatedAt),
+		&t.State, &t.Version, sqldb.Time(&t.RegisteredAt), sqldb.Time(&t.UpdatedAt),
 	}
 }
 
-func scanTable(r row) (t catalog.Table, err error) {
+func scanTable(r sqldb.Row) (t catalog.Table, err error) {
 	err = r.Scan(tableDest(&t)...)
 	return t, err
 }
 
-func scanLocated(r row) (t catalog.LocatedTable, err error) {
+func scanLocated(r sqldb.Row) (t catalog.LocatedTable, err error) {
 	err = r.Scan(append(tableDest(&t.Table), configDest(&t.StorageConfig)...)...)
 	return t, err
 }
 
-func visibleTable(ctx context.Context, s session, v catalog.Viewer, id catalog.TableID) (catalog.LocatedTable, error) {
-	var w where
-	w.visible(v)
-	w.and("t.id = ?", id)
-	return one(ctx, s, scanLocated, selectLocated+" WHERE "+w.text, w.args...)
+func visibleTable(ctx context.Context, s sqldb.Session, v catalog.Viewer, id catalog.TableID) (catalog.LocatedTable, error) {
+	var w sqldb.Where
+	w.Visible(v)
+	w.And("t.id = ?", id)
+	return sqldb.One(ctx, s, scanLocated, selectLocated+" WHERE "+w.Text, w.Args...)
 }
 
 // visibleTableAt is visibleTable with a check of the version.
-func visibleTableAt(ctx context.Context, s session, v catalog.Viewer, id catalog.TableID, expected int64) (catalog.LocatedTable, error) {
+func visibleTableAt(ctx context.Context, s sqldb.Session, v catalog.Viewer, id catalog.TableID,
+	expected int64) (catalog.LocatedTable, error) {
 	t, err := visibleTable(ctx, s, v, id)
 	if err == nil {
-		err = compare(expected, t.Version)
+		err = sqldb.Compare(expected, t.Version)
 	}
 	return t, err
 }
 
-func insertTable(ctx context.Context, tx session, t catalog.Table) error {
-	return tx.insert(ctx, "name", `INSERT INTO delta_tables (id, org_id, config_id, delta_id, previous_delta_id, path,
+func insertTable(ctx context.Context, tx sqldb.Session, t catalog.Table) error {
+	return tx.Insert(ctx, "name", `INSERT INTO delta_tables (id, org_id, config_id, delta_id, previous_delta_id, path,
 		name, name_key, name_is_custom, state, version, registered_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.ID, t.Org, t.Config, t.DeltaID, t.PreviousDeltaID, t.Path,
-		t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State, t.Version, micros(t.RegisteredAt), micros(t.UpdatedAt))
+		t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State, t.Version, sqldb.Micros(t.RegisteredAt), sqldb.Micros(t.UpdatedAt))
 }
 
 // updateTable writes all mutable columns and raises the version of t.
-func (s *Store) updateTable(ctx context.Context, tx session, t *catalog.Table) error {
-	t.UpdatedAt = s.db.clock()
-	n, err := tx.exec(ctx, `UPDATE delta_tables SET delta_id = ?, previous_delta_id = ?, name = ?, name_key = ?,
+func (s *Store) updateTable(ctx context.Context, tx sqldb.Session, t *catalog.Table) error {
+	t.UpdatedAt = s.db.Clock()
+	n, err := tx.Exec(ctx, `UPDATE delta_tables SET delta_id = ?, previous_delta_id = ?, name = ?, name_key = ?,
 		name_is_custom = ?, state = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
 		t.DeltaID, t.PreviousDeltaID, t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State,
-		micros(t.UpdatedAt), t.ID, t.Version)
+		sqldb.Micros(t.UpdatedAt), t.ID, t.Version)
 	switch {
-	case errors.Is(err, errUnique):
+	case errors.Is(err, sqldb.ErrUnique):
 		return &catalog.ExistsError{Field: "name"}
 	case err != nil:
 		return err
 	}
-	if err := replaced(n, t.Version); err != nil {
+	if err := sqldb.Replaced(n, t.Version); err != nil {
 		return err
 	}
 	t.Version++
@@ -80,42 +82,42 @@ func (s *Store) updateTable(ctx context.Context, tx session, t *catalog.Table) e
 
 // Table implements [catalog.Tables].
 func (s *Store) Table(ctx context.Context, v catalog.Viewer, id catalog.TableID) (catalog.LocatedTable, error) {
-	return visibleTable(ctx, s.db.read(), v, id)
+	return visibleTable(ctx, s.db.Read(), v, id)
 }
 
 // ListTables implements [catalog.Tables].
 func (s *Store) ListTables(ctx context.Context, v catalog.Viewer, filter catalog.TableFilter,
 	page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-	order := paging[catalog.LocatedTable]{
-		list: "tables", key: "t.name_key", id: "t.id",
-		position: func(t catalog.LocatedTable) (string, string) { return catalog.FoldName(t.Name), string(t.ID) },
+	order := sqldb.Paging[catalog.LocatedTable]{
+		List: "tables", Key: "t.name_key", ID: "t.id",
+		Position: func(t catalog.LocatedTable) (string, string) { return catalog.FoldName(t.Name), string(t.ID) },
 	}
-	var w where
-	w.visible(v)
+	var w sqldb.Where
+	w.Visible(v)
 	if filter.Config != "" {
-		w.and("t.config_id = ?", filter.Config)
+		w.And("t.config_id = ?", filter.Config)
 	}
 	if filter.DeltaID != "" {
-		w.and("t.delta_id = ?", filter.DeltaID)
+		w.And("t.delta_id = ?", filter.DeltaID)
 	}
 	if len(filter.States) == 0 {
-		w.and("t.state <> ?", catalog.TableDropped)
+		w.And("t.state <> ?", catalog.TableDropped)
 	} else {
 		states := make([]any, len(filter.States))
 		for i, state := range filter.States {
 			states[i] = state
 		}
-		w.and("t.state IN ("+marks(len(states))+")", states...)
+		w.And("t.state IN ("+sqldb.Marks(len(states))+")", states...)
 	}
-	return order.fetch(ctx, s.db.read(), page, scanLocated, selectLocated, w)
+	return order.Fetch(ctx, s.db.Read(), page, scanLocated, selectLocated, w)
 }
 
 // ResolveDelta implements [catalog.Tables].
 func (s *Store) ResolveDelta(ctx context.Context, v catalog.Viewer, id catalog.DeltaID) (none catalog.LocatedTable, err error) {
-	var w where
-	w.visible(v)
-	w.and("t.delta_id = ? AND t.state = ?", id, catalog.TableLive)
-	found, err := list(ctx, s.db.read(), scanLocated, selectLocated+" WHERE "+w.text+" LIMIT 2", w.args...)
+	var w sqldb.Where
+	w.Visible(v)
+	w.And("t.delta_id = ? AND t.state = ?", id, catalog.TableLive)
+	found, err := sqldb.List(ctx, s.db.Read(), scanLocated, selectLocated+" WHERE "+w.Text+" LIMIT 2", w.Args...)
 	switch {
 	case err != nil:
 		return none, err
@@ -133,7 +135,7 @@ func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.Ta
 	if err := catalog.ValidateTableName("name", name); err != nil {
 		return renamed, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		t, err := visibleTableAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -153,7 +155,7 @@ func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.Ta
 
 // DropTable implements [catalog.Tables].
 func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64) error {
-	return s.db.change(ctx, func(tx session) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		t, err := visibleTable(ctx, tx, v, id)
 		if err != nil {
 			return err
@@ -161,7 +163,7 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 		if t.State == catalog.TableDropped {
 			return catalog.ErrNotFound
 		}
-		if err := compare(expectedVersion, t.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, t.Version); err != nil {
 			return err
 		}
 		if t.State == catalog.TableIdentityChanged {
@@ -177,7 +179,7 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 // AdoptIdentity implements [catalog.Tables].
 func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, keepRules bool,
 	by catalog.UserID) (adopted catalog.LocatedTable, err error) {
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		t, err := visibleTableAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
 			return err
@@ -186,7 +188,7 @@ func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.
 			return catalog.ErrTableState
 		}
 		if keepRules {
-			rules, err := list(ctx, tx, scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.delta_id = ? ORDER BY p.created_at, p.id",
+			rules, err := sqldb.List(ctx, tx, scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.delta_id = ? ORDER BY p.created_at, p.id",
 				t.Org, t.PreviousDeltaID)
 			if err != nil {
 				return err

@@ -5,17 +5,18 @@ import (
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectUser = "SELECT u.id, u.email, u.display_name, u.version, u.created_at, u.updated_at FROM users u"
 
-func scanUser(r row) (u catalog.User, err error) {
-	err = r.Scan(&u.ID, &u.Email, &u.DisplayName, &u.Version, timeAt(&u.CreatedAt), timeAt(&u.UpdatedAt))
+func scanUser(r sqldb.Row) (u catalog.User, err error) {
+	err = r.Scan(&u.ID, &u.Email, &u.DisplayName, &u.Version, sqldb.Time(&u.CreatedAt), sqldb.Time(&u.UpdatedAt))
 	return u, err
 }
 
-func user(ctx context.Context, s session, id catalog.UserID) (catalog.User, error) {
-	return one(ctx, s, scanUser, selectUser+" WHERE u.id = ?", id)
+func user(ctx context.Context, s sqldb.Session, id catalog.UserID) (catalog.User, error) {
+	return sqldb.One(ctx, s, scanUser, selectUser+" WHERE u.id = ?", id)
 }
 
 // CreateUser implements [catalog.Users]. A user without membership does not change what
@@ -27,9 +28,9 @@ func (s *Store) CreateUser(ctx context.Context, n catalog.NewUser) (created cata
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.UserID]()
 	}
-	now := micros(s.db.clock())
-	err = s.db.transact(ctx, func(tx session) error {
-		err := tx.insert(ctx, "email", `INSERT INTO users (id, email, display_name, version, created_at, updated_at)
+	now := sqldb.Micros(s.db.Clock())
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		err := tx.Insert(ctx, "email", `INSERT INTO users (id, email, display_name, version, created_at, updated_at)
 			VALUES (?, ?, ?, 1, ?, ?)`, n.ID, catalog.NormaliseEmail(n.Email), n.DisplayName, now, now)
 		if err != nil {
 			return err
@@ -42,12 +43,12 @@ func (s *Store) CreateUser(ctx context.Context, n catalog.NewUser) (created cata
 
 // User implements [catalog.Users].
 func (s *Store) User(ctx context.Context, id catalog.UserID) (catalog.User, error) {
-	return user(ctx, s.db.read(), id)
+	return user(ctx, s.db.Read(), id)
 }
 
 // UserByEmail implements [catalog.Users].
 func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, error) {
-	return one(ctx, s.db.read(), scanUser, selectUser+" WHERE u.email = ?", catalog.NormaliseEmail(email))
+	return sqldb.One(ctx, s.db.Read(), scanUser, selectUser+" WHERE u.email = ?", catalog.NormaliseEmail(email))
 }
 
 // UpdateUser implements [catalog.Users]. Tokens of foreign issuers are matched by the
@@ -57,12 +58,12 @@ func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersi
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		u, err := user(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if err := compare(expectedVersion, u.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, u.Version); err != nil {
 			return err
 		}
 		if change.Email != nil {
@@ -71,15 +72,15 @@ func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersi
 		if change.DisplayName != nil {
 			u.DisplayName = *change.DisplayName
 		}
-		n, err := tx.exec(ctx, `UPDATE users SET email = ?, display_name = ?, version = version + 1, updated_at = ?
-			WHERE id = ? AND version = ?`, u.Email, u.DisplayName, micros(s.db.clock()), id, u.Version)
+		n, err := tx.Exec(ctx, `UPDATE users SET email = ?, display_name = ?, version = version + 1, updated_at = ?
+			WHERE id = ? AND version = ?`, u.Email, u.DisplayName, sqldb.Micros(s.db.Clock()), id, u.Version)
 		switch {
-		case errors.Is(err, errUnique):
+		case errors.Is(err, sqldb.ErrUnique):
 			return &catalog.ExistsError{Field: "email"}
 		case err != nil:
 			return err
 		}
-		if err := replaced(n, u.Version); err != nil {
+		if err := sqldb.Replaced(n, u.Version); err != nil {
 			return err
 		}
 		updated, err = user(ctx, tx, id)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectWorkspace = `SELECT w.id, w.org_id, w.name, w.is_default, w.version, w.created_at, w.updated_at,
@@ -12,15 +13,15 @@ const selectWorkspace = `SELECT w.id, w.org_id, w.name, w.is_default, w.version,
 	ELSE (SELECT count(*) FROM workspace_members wm WHERE wm.workspace_id = w.id) END
 	FROM workspaces w`
 
-func scanWorkspace(r row) (w catalog.Workspace, err error) {
+func scanWorkspace(r sqldb.Row) (w catalog.Workspace, err error) {
 	err = r.Scan(&w.ID, &w.Org, &w.Name, &w.IsDefault, &w.Version,
-		timeAt(&w.CreatedAt), timeAt(&w.UpdatedAt), &w.MemberCount)
+		sqldb.Time(&w.CreatedAt), sqldb.Time(&w.UpdatedAt), &w.MemberCount)
 	return w, err
 }
 
-func workspace(ctx context.Context, s session, org catalog.OrgID, id catalog.WorkspaceID) (catalog.Workspace, error) {
-	return one(ctx, s, scanWorkspace,
-		selectWorkspace+" WHERE w.org_id = ? AND w.id = ? AND "+liveOrg("w.org_id"), org, id)
+func workspace(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.WorkspaceID) (catalog.Workspace, error) {
+	return sqldb.One(ctx, s, scanWorkspace,
+		selectWorkspace+" WHERE w.org_id = ? AND w.id = ? AND "+sqldb.LiveOrg("w.org_id"), org, id)
 }
 
 // CreateWorkspace implements [catalog.Workspaces].
@@ -31,14 +32,14 @@ func (s *Store) CreateWorkspace(ctx context.Context, n catalog.NewWorkspace) (cr
 	if n.ID == "" {
 		n.ID = catalog.NewID[catalog.WorkspaceID]()
 	}
-	now := micros(s.db.clock())
-	err = s.db.change(ctx, func(tx session) error {
+	now := sqldb.Micros(s.db.Clock())
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		if _, err := organisation(ctx, tx, n.Org); err != nil {
 			return err
 		}
-		err := tx.insert(ctx, "name", `INSERT INTO workspaces
+		err := tx.Insert(ctx, "name", `INSERT INTO workspaces
 			(id, org_id, name, name_key, is_default, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)`,
-			n.ID, n.Org, n.Name, nameKey(n.Name), false, now, now)
+			n.ID, n.Org, n.Name, sqldb.NameKey(n.Name), false, now, now)
 		if err != nil {
 			return err
 		}
@@ -58,33 +59,33 @@ func (s *Store) CreateWorkspace(ctx context.Context, n catalog.NewWorkspace) (cr
 
 // Workspace implements [catalog.Workspaces].
 func (s *Store) Workspace(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID) (catalog.Workspace, error) {
-	return workspace(ctx, s.db.read(), org, id)
+	return workspace(ctx, s.db.Read(), org, id)
 }
 
 // DefaultWorkspace implements [catalog.Workspaces].
 func (s *Store) DefaultWorkspace(ctx context.Context, org catalog.OrgID) (catalog.Workspace, error) {
-	return defaultWorkspace(ctx, s.db.read(), org)
+	return defaultWorkspace(ctx, s.db.Read(), org)
 }
 
-func defaultWorkspace(ctx context.Context, s session, org catalog.OrgID) (catalog.Workspace, error) {
-	return one(ctx, s, scanWorkspace,
-		selectWorkspace+" WHERE w.org_id = ? AND w.is_default AND "+liveOrg("w.org_id"), org)
+func defaultWorkspace(ctx context.Context, s sqldb.Session, org catalog.OrgID) (catalog.Workspace, error) {
+	return sqldb.One(ctx, s, scanWorkspace,
+		selectWorkspace+" WHERE w.org_id = ? AND w.is_default AND "+sqldb.LiveOrg("w.org_id"), org)
 }
 
 // ListWorkspaces implements [catalog.Workspaces].
 func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter catalog.WorkspaceFilter,
 	page catalog.Page) (catalog.List[catalog.Workspace], error) {
-	order := paging[catalog.Workspace]{
-		list: "workspaces", key: "w.created_at", id: "w.id", number: true,
-		position: func(w catalog.Workspace) (string, string) { return timeKey(w.CreatedAt), string(w.ID) },
+	order := sqldb.Paging[catalog.Workspace]{
+		List: "workspaces", Key: "w.created_at", ID: "w.id", Number: true,
+		Position: func(w catalog.Workspace) (string, string) { return sqldb.TimeKey(w.CreatedAt), string(w.ID) },
 	}
-	var w where
-	w.and("w.org_id = ? AND "+liveOrg("w.org_id"), org)
+	var w sqldb.Where
+	w.And("w.org_id = ? AND "+sqldb.LiveOrg("w.org_id"), org)
 	if filter.Member != "" {
-		w.and("EXISTS (SELECT 1 FROM memberships m WHERE m.org_id = w.org_id AND m.user_id = ?)", filter.Member)
-		w.and("(w.is_default OR w.id IN (SELECT wm.workspace_id FROM workspace_members wm WHERE wm.user_id = ?))", filter.Member)
+		w.And("EXISTS (SELECT 1 FROM memberships m WHERE m.org_id = w.org_id AND m.user_id = ?)", filter.Member)
+		w.And("(w.is_default OR w.id IN (SELECT wm.workspace_id FROM workspace_members wm WHERE wm.user_id = ?))", filter.Member)
 	}
-	return order.fetch(ctx, s.db.read(), page, scanWorkspace, selectWorkspace, w)
+	return order.Fetch(ctx, s.db.Read(), page, scanWorkspace, selectWorkspace, w)
 }
 
 // UpdateWorkspace implements [catalog.Workspaces].
@@ -93,26 +94,26 @@ func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, id catal
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}
-	err = s.db.change(ctx, func(tx session) error {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		w, err := workspace(ctx, tx, org, id)
 		if err != nil {
 			return err
 		}
-		if err := compare(expectedVersion, w.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, w.Version); err != nil {
 			return err
 		}
 		if change.Name != nil {
 			w.Name = *change.Name
 		}
-		n, err := tx.exec(ctx, `UPDATE workspaces SET name = ?, name_key = ?, version = version + 1, updated_at = ?
-			WHERE id = ? AND version = ?`, w.Name, nameKey(w.Name), micros(s.db.clock()), id, w.Version)
+		n, err := tx.Exec(ctx, `UPDATE workspaces SET name = ?, name_key = ?, version = version + 1, updated_at = ?
+			WHERE id = ? AND version = ?`, w.Name, sqldb.NameKey(w.Name), sqldb.Micros(s.db.Clock()), id, w.Version)
 		switch {
-		case errors.Is(err, errUnique):
+		case errors.Is(err, sqldb.ErrUnique):
 			return &catalog.ExistsError{Field: "name"}
 		case err != nil:
 			return err
 		}
-		if err := replaced(n, w.Version); err != nil {
+		if err := sqldb.Replaced(n, w.Version); err != nil {
 			return err
 		}
 		updated, err = workspace(ctx, tx, org, id)
@@ -123,30 +124,30 @@ func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, id catal
 
 // DeleteWorkspace implements [catalog.Workspaces].
 func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, expectedVersion int64) error {
-	return s.db.change(ctx, func(tx session) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		w, err := workspace(ctx, tx, org, id)
 		if err != nil {
 			return err
 		}
-		if err := compare(expectedVersion, w.Version); err != nil {
+		if err := sqldb.Compare(expectedVersion, w.Version); err != nil {
 			return err
 		}
 		if w.IsDefault {
 			return catalog.ErrDefaultWorkspace
 		}
-		configs, err := one(ctx, tx, value[int], "SELECT count(*) FROM storage_configs WHERE workspace_id = ?", id)
+		configs, err := sqldb.One(ctx, tx, sqldb.Value[int], "SELECT count(*) FROM storage_configs WHERE workspace_id = ?", id)
 		if err != nil {
 			return err
 		}
 		if configs > 0 {
 			return catalog.ErrWorkspaceInUse
 		}
-		_, err = tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND workspace_id = ? AND revoked_at IS NULL",
-			micros(s.db.clock()), org, id)
+		_, err = tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND workspace_id = ? AND revoked_at IS NULL",
+			sqldb.Micros(s.db.Clock()), org, id)
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, "DELETE FROM workspaces WHERE id = ?", id)
+		_, err = tx.Exec(ctx, "DELETE FROM workspaces WHERE id = ?", id)
 		return err
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // ClaimWriteKey implements [catalog.WriteKeys].
@@ -22,10 +23,10 @@ func (s *Store) ClaimWriteKey(ctx context.Context, org catalog.OrgID, key, finge
 }
 
 func (s *Store) claimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (claimed catalog.WriteKey, err error) {
-	err = s.db.transact(ctx, func(tx session) error {
-		claimed, err = one(ctx, tx, func(r row) (k catalog.WriteKey, err error) {
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		claimed, err = sqldb.One(ctx, tx, func(r sqldb.Row) (k catalog.WriteKey, err error) {
 			var reply string
-			if err = r.Scan(&k.Fingerprint, &reply, timeAt(&k.ClaimedAt)); reply != "" {
+			if err = r.Scan(&k.Fingerprint, &reply, sqldb.Time(&k.ClaimedAt)); reply != "" {
 				k.Reply = json.RawMessage(reply)
 			}
 			return k, err
@@ -33,12 +34,12 @@ func (s *Store) claimWriteKey(ctx context.Context, org catalog.OrgID, key, finge
 		if !errors.Is(err, catalog.ErrNotFound) {
 			return err
 		}
-		if err := requireOrg(ctx, tx, org); err != nil {
+		if err := sqldb.RequireOrg(ctx, tx, org); err != nil {
 			return err
 		}
 		claimed = catalog.WriteKey{Fingerprint: fingerprint}
-		return tx.insert(ctx, "key", "INSERT INTO write_keys (org_id, key_hash, fingerprint, reply, claimed_at) VALUES (?, ?, ?, '', ?)",
-			org, key, fingerprint, micros(s.db.clock()))
+		return tx.Insert(ctx, "key", "INSERT INTO write_keys (org_id, key_hash, fingerprint, reply, claimed_at) VALUES (?, ?, ?, '', ?)",
+			org, key, fingerprint, sqldb.Micros(s.db.Clock()))
 	})
 	return claimed, err
 }
@@ -48,8 +49,8 @@ func (s *Store) SettleWriteKey(ctx context.Context, org catalog.OrgID, key strin
 	if err := catalog.ValidateWriteReply(reply); err != nil {
 		return err
 	}
-	return s.db.transact(ctx, func(tx session) error {
-		changed, err := tx.exec(ctx, "UPDATE write_keys SET reply = ? WHERE org_id = ? AND key_hash = ?", string(reply), org, key)
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		changed, err := tx.Exec(ctx, "UPDATE write_keys SET reply = ? WHERE org_id = ? AND key_hash = ?", string(reply), org, key)
 		if err == nil && changed == 0 {
 			err = catalog.ErrNotFound
 		}
@@ -59,8 +60,8 @@ func (s *Store) SettleWriteKey(ctx context.Context, org catalog.OrgID, key strin
 
 // ForgetWriteKeys implements [catalog.WriteKeys].
 func (s *Store) ForgetWriteKeys(ctx context.Context, before time.Time) (forgotten int64, err error) {
-	err = s.db.transact(ctx, func(tx session) error {
-		forgotten, err = tx.exec(ctx, "DELETE FROM write_keys WHERE claimed_at < ?", micros(before))
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		forgotten, err = tx.Exec(ctx, "DELETE FROM write_keys WHERE claimed_at < ?", sqldb.Micros(before))
 		return err
 	})
 	return forgotten, err

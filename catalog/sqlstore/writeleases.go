@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // BeginWrite implements [catalog.WriteLeases].
@@ -13,16 +14,16 @@ func (s *Store) BeginWrite(ctx context.Context, w catalog.NewWrite) (id catalog.
 		return "", err
 	}
 	id = catalog.NewID[catalog.WriteLeaseID]()
-	err = s.db.transact(ctx, func(tx session) error {
-		if err := requireOrg(ctx, tx, w.Org); err != nil {
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		if err := sqldb.RequireOrg(ctx, tx, w.Org); err != nil {
 			return err
 		}
-		now := micros(s.db.clock())
+		now := sqldb.Micros(s.db.Clock())
 		begun := now
 		if w.Kind == catalog.WriteRestore {
 			begun = 0 // also read by replicas that do not know kinds
 		}
-		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, holder, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?,"+
+		return tx.Insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, holder, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?,"+
 			" ?, ?)",
 			id, w.Org, w.Table, w.Kind, w.Holder, begun, now)
 	})
@@ -31,8 +32,8 @@ func (s *Store) BeginWrite(ctx context.Context, w catalog.NewWrite) (id catalog.
 
 // RenewWrite implements [catalog.WriteLeases].
 func (s *Store) RenewWrite(ctx context.Context, id catalog.WriteLeaseID) error {
-	return s.db.transact(ctx, func(tx session) error {
-		changed, err := tx.exec(ctx, "UPDATE write_leases SET renewed_at = ? WHERE id = ?", micros(s.db.clock()), id)
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		changed, err := tx.Exec(ctx, "UPDATE write_leases SET renewed_at = ? WHERE id = ?", sqldb.Micros(s.db.Clock()), id)
 		if err == nil && changed == 0 {
 			err = catalog.ErrNotFound
 		}
@@ -42,16 +43,16 @@ func (s *Store) RenewWrite(ctx context.Context, id catalog.WriteLeaseID) error {
 
 // EndWrite implements [catalog.WriteLeases].
 func (s *Store) EndWrite(ctx context.Context, id catalog.WriteLeaseID) error {
-	return s.db.transact(ctx, func(tx session) error {
-		_, err := tx.exec(ctx, "DELETE FROM write_leases WHERE id = ?", id)
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		_, err := tx.Exec(ctx, "DELETE FROM write_leases WHERE id = ?", id)
 		return err
 	})
 }
 
 // EndWritesOf implements [catalog.WriteLeases].
 func (s *Store) EndWritesOf(ctx context.Context, holder string) (ended int64, err error) {
-	err = s.db.transact(ctx, func(tx session) error {
-		ended, err = tx.exec(ctx, "DELETE FROM write_leases WHERE holder = ? AND holder <> ''", holder)
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		ended, err = tx.Exec(ctx, "DELETE FROM write_leases WHERE holder = ? AND holder <> ''", holder)
 		return err
 	})
 	return ended, err
@@ -59,25 +60,25 @@ func (s *Store) EndWritesOf(ctx context.Context, holder string) (ended int64, er
 
 // OldestWrite implements [catalog.WriteLeases].
 func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (time.Time, error) {
-	return one(ctx, s.db.read(), func(r row) (begun time.Time, err error) {
-		err = r.Scan(timeAt(&begun))
+	return sqldb.One(ctx, s.db.Read(), func(r sqldb.Row) (begun time.Time, err error) {
+		err = r.Scan(sqldb.Time(&begun))
 		return begun, err
-	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind <> ?", org, table, micros(since),
-		catalog.WriteVacuum)
+	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind <> ?",
+		org, table, sqldb.Micros(since), catalog.WriteVacuum)
 }
 
 // VacuumUnderWay implements [catalog.WriteLeases].
 func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
-	n, err := one(ctx, s.db.read(), value[int64], "SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND "+
-		"kind = ?",
-		org, table, micros(since), catalog.WriteVacuum)
+	n, err := sqldb.One(ctx, s.db.Read(), sqldb.Value[int64],
+		"SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind = ?",
+		org, table, sqldb.Micros(since), catalog.WriteVacuum)
 	return n > 0, err
 }
 
 // ForgetWrites implements [catalog.WriteLeases].
 func (s *Store) ForgetWrites(ctx context.Context, since time.Time) (forgotten int64, err error) {
-	err = s.db.transact(ctx, func(tx session) error {
-		forgotten, err = tx.exec(ctx, "DELETE FROM write_leases WHERE renewed_at < ?", micros(since))
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		forgotten, err = tx.Exec(ctx, "DELETE FROM write_leases WHERE renewed_at < ?", sqldb.Micros(since))
 		return err
 	})
 	return forgotten, err

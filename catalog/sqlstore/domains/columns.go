@@ -1,14 +1,15 @@
-package sqlstore
+package domains
 
 import (
 	"context"
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // SetColumnDomain implements [catalog.Domains].
-func (s *domainStore) SetColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
+func (s *Store) SetColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
 	n catalog.NewDomain, by catalog.UserID) (set catalog.ColumnDomain, err error) {
 	if err := n.ValidateOwn(); err != nil {
 		return set, err
@@ -16,7 +17,7 @@ func (s *domainStore) SetColumnDomain(ctx context.Context, v catalog.Viewer, tab
 	if err := at.Validate(n.Kind); err != nil {
 		return set, err
 	}
-	err = s.changeColumn(ctx, v, table, at, func(tx session, t catalog.Table, before *catalog.Domain) error {
+	err = s.changeColumn(ctx, v, table, at, func(tx sqldb.Session, t catalog.Table, before *catalog.Domain) error {
 		id := catalog.NewID[catalog.DomainID]()
 		if before != nil && !before.Shared() {
 			id = before.ID
@@ -34,9 +35,9 @@ func (s *domainStore) SetColumnDomain(ctx context.Context, v catalog.Viewer, tab
 }
 
 // UseDomain implements [catalog.Domains].
-func (s *domainStore) UseDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
+func (s *Store) UseDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
 	id catalog.DomainID, _ catalog.UserID) (set catalog.ColumnDomain, err error) {
-	err = s.changeColumn(ctx, v, table, at, func(tx session, t catalog.Table, before *catalog.Domain) error {
+	err = s.changeColumn(ctx, v, table, at, func(tx sqldb.Session, t catalog.Table, before *catalog.Domain) error {
 		d, err := sharedDomain(ctx, tx, t.Org, id)
 		if err != nil {
 			return err
@@ -57,12 +58,12 @@ func (s *domainStore) UseDomain(ctx context.Context, v catalog.Viewer, table cat
 }
 
 // RemoveColumnDomain implements [catalog.Domains].
-func (s *domainStore) RemoveColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt) error {
-	return s.changeColumn(ctx, v, table, at, func(tx session, t catalog.Table, before *catalog.Domain) error {
+func (s *Store) RemoveColumnDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt) error {
+	return s.changeColumn(ctx, v, table, at, func(tx sqldb.Session, t catalog.Table, before *catalog.Domain) error {
 		if before == nil {
 			return catalog.ErrNotFound
 		}
-		_, err := tx.exec(ctx, "DELETE FROM column_domains WHERE org_id = ? AND delta_id = ? AND column_name = ?",
+		_, err := tx.Exec(ctx, "DELETE FROM column_domains WHERE org_id = ? AND delta_id = ? AND column_name = ?",
 			t.Org, t.DeltaID, at.Column)
 		if err != nil {
 			return err
@@ -73,9 +74,9 @@ func (s *domainStore) RemoveColumnDomain(ctx context.Context, v catalog.Viewer, 
 
 // changeColumn runs fn in a transaction with the domain that the column has, or nil, and
 // raises the version of the table's domains.
-func (s *domainStore) changeColumn(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
-	fn func(tx session, t catalog.Table, before *catalog.Domain) error) error {
-	return s.db.change(ctx, func(tx session) error {
+func (s *Store) changeColumn(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
+	fn func(tx sqldb.Session, t catalog.Table, before *catalog.Domain) error) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		t, err := locate(ctx, tx, v, table)
 		if err != nil {
 			return err
@@ -103,14 +104,14 @@ func (s *domainStore) changeColumn(ctx context.Context, v catalog.Viewer, table 
 }
 
 // locate returns the organisation and the Delta id of a table that a viewer sees.
-func locate(ctx context.Context, tx session, v catalog.Viewer, id catalog.TableID) (catalog.Table, error) {
-	var w where
-	w.visible(v)
-	w.and("t.id = ?", id)
-	return one(ctx, tx, func(r row) (t catalog.Table, err error) {
+func locate(ctx context.Context, tx sqldb.Session, v catalog.Viewer, id catalog.TableID) (catalog.Table, error) {
+	var w sqldb.Where
+	w.Visible(v)
+	w.And("t.id = ?", id)
+	return sqldb.One(ctx, tx, func(r sqldb.Row) (t catalog.Table, err error) {
 		err = r.Scan(&t.Org, &t.DeltaID)
 		return t, err
-	}, "SELECT t.org_id, t.delta_id FROM delta_tables t JOIN storage_configs c ON c.id = t.config_id WHERE "+w.text, w.args...)
+	}, "SELECT t.org_id, t.delta_id FROM delta_tables t JOIN storage_configs c ON c.id = t.config_id WHERE "+w.Text, w.Args...)
 }
 
 // expect compares the domain of a column with the expected one.
@@ -123,22 +124,22 @@ func expect(at catalog.ColumnDomainAt, current *catalog.Domain) error {
 	case at.Expected != current.ID:
 		return &catalog.VersionConflictError{Current: current.Version}
 	}
-	return compare(at.ExpectedVersion, current.Version)
+	return sqldb.Compare(at.ExpectedVersion, current.Version)
 }
 
 // deleteOwn removes a domain that no column uses any more, unless it is shared.
-func deleteOwn(ctx context.Context, tx session, d *catalog.Domain) error {
+func deleteOwn(ctx context.Context, tx sqldb.Session, d *catalog.Domain) error {
 	if d == nil || d.Shared() {
 		return nil
 	}
-	_, err := tx.exec(ctx, "DELETE FROM domains WHERE id = ?", d.ID)
+	_, err := tx.Exec(ctx, "DELETE FROM domains WHERE id = ?", d.ID)
 	return err
 }
 
 // putColumnDomain gives a column a domain that exists.
-func putColumnDomain(ctx context.Context, tx session, org catalog.OrgID, table catalog.DeltaID, at catalog.ColumnDomainAt,
+func putColumnDomain(ctx context.Context, tx sqldb.Session, org catalog.OrgID, table catalog.DeltaID, at catalog.ColumnDomainAt,
 	id catalog.DomainID) (none catalog.ColumnDomain, err error) {
-	_, err = tx.exec(ctx, `INSERT INTO column_domains (org_id, delta_id, column_name, parent_column, domain_id) VALUES (?, ?, ?, ?, ?)
+	_, err = tx.Exec(ctx, `INSERT INTO column_domains (org_id, delta_id, column_name, parent_column, domain_id) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (org_id, delta_id, column_name) DO UPDATE SET parent_column = excluded.parent_column, domain_id = excluded.domain_id`,
 		org, table, at.Column, at.Parent, id)
 	if err != nil {
@@ -158,7 +159,7 @@ type column struct {
 }
 
 // acyclic returns ErrDomainCycle if a column depends on itself.
-func acyclic(ctx context.Context, tx session, org catalog.OrgID, start column) error {
+func acyclic(ctx context.Context, tx sqldb.Session, org catalog.OrgID, start column) error {
 	seen := map[column]bool{}
 	for open := []column{start}; len(open) > 0; {
 		from := open[len(open)-1]
@@ -200,8 +201,8 @@ func dependsOn(c catalog.ColumnDomain) (columns []column) {
 // Adopt gives the columns of one table the domains of another's, on behalf of by,
 // and makes the new table the source of the domains that take their values from the old
 // one. Domains of the old table itself keep their source.
-func (s *domainStore) Adopt(ctx context.Context, tx session, from catalog.DeltaID, to catalog.Table, by catalog.UserID) error {
-	columns, err := list(ctx, tx, scanColumnDomain, selectColumnDomain+` WHERE a.org_id = ? AND a.delta_id = ?
+func (s *Store) Adopt(ctx context.Context, tx sqldb.Session, from catalog.DeltaID, to catalog.Table, by catalog.UserID) error {
+	columns, err := sqldb.List(ctx, tx, scanColumnDomain, selectColumnDomain+` WHERE a.org_id = ? AND a.delta_id = ?
 		AND NOT EXISTS (SELECT 1 FROM column_domains o WHERE o.org_id = a.org_id AND o.delta_id = ? AND o.column_name = a.column_name)`,
 		to.Org, from, to.DeltaID)
 	if err != nil {
@@ -214,7 +215,7 @@ func (s *domainStore) Adopt(ctx context.Context, tx session, from catalog.DeltaI
 				return err
 			}
 		}
-		_, err := tx.exec(ctx, "INSERT INTO column_domains (org_id, delta_id, column_name, parent_column, domain_id) VALUES (?, ?, ?, ?, ?)",
+		_, err := tx.Exec(ctx, "INSERT INTO column_domains (org_id, delta_id, column_name, parent_column, domain_id) VALUES (?, ?, ?, ?, ?)",
 			to.Org, to.DeltaID, c.Column, c.Parent, id)
 		if err != nil {
 			return err
@@ -225,14 +226,14 @@ func (s *domainStore) Adopt(ctx context.Context, tx session, from catalog.DeltaI
 			return err
 		}
 	}
-	sourced, err := list(ctx, tx, value[catalog.DomainID], `SELECT d.id FROM domains d WHERE d.org_id = ? AND d.source_delta_id = ?
+	sourced, err := sqldb.List(ctx, tx, sqldb.Value[catalog.DomainID], `SELECT d.id FROM domains d WHERE d.org_id = ? AND d.source_delta_id = ?
 		AND (d.name_key <> '' OR NOT EXISTS (SELECT 1 FROM column_domains a WHERE a.domain_id = d.id AND a.delta_id = ?))`,
 		to.Org, from, from)
 	if err != nil {
 		return err
 	}
 	for _, id := range sourced {
-		_, err := tx.exec(ctx, "UPDATE domains SET source_delta_id = ?, source_config_id = ? WHERE id = ?", to.DeltaID, to.Config, id)
+		_, err := tx.Exec(ctx, "UPDATE domains SET source_delta_id = ?, source_config_id = ? WHERE id = ?", to.DeltaID, to.Config, id)
 		if err != nil {
 			return err
 		}
@@ -245,7 +246,7 @@ func (s *domainStore) Adopt(ctx context.Context, tx session, from catalog.DeltaI
 
 // copyDomain copies a domain with its values, under new ids. If a value is being renamed,
 // rows of the new table may have either text, so the copy has both.
-func (s *domainStore) copyDomain(ctx context.Context, tx session, d catalog.Domain, from catalog.DeltaID, to catalog.Table,
+func (s *Store) copyDomain(ctx context.Context, tx sqldb.Session, d catalog.Domain, from catalog.DeltaID, to catalog.Table,
 	by catalog.UserID) (catalog.DomainID, error) {
 	n := catalog.NewDomain{DomainSpec: d.DomainSpec}
 	if d.Source != nil && d.Source.Table == from {

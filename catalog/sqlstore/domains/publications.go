@@ -1,4 +1,4 @@
-package sqlstore
+package domains
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // PublishWrite implements [catalog.Publications].
-func (s *domainStore) PublishWrite(ctx context.Context, id catalog.WriteLeaseID, domains int64) error {
+func (s *Store) PublishWrite(ctx context.Context, id catalog.WriteLeaseID, domains int64) error {
 	type lease struct {
 		org   catalog.OrgID
 		table catalog.DeltaID
 	}
-	return s.db.transact(ctx, func(tx session) error {
-		of, err := one(ctx, tx, func(r row) (l lease, err error) {
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		of, err := sqldb.One(ctx, tx, func(r sqldb.Row) (l lease, err error) {
 			err = r.Scan(&l.org, &l.table)
 			return l, err
 		}, "SELECT org_id, delta_id FROM write_leases WHERE id = ?", id)
@@ -29,7 +30,8 @@ func (s *domainStore) PublishWrite(ctx context.Context, id catalog.WriteLeaseID,
 		if current != domains {
 			return catalog.ErrDomainsChanged
 		}
-		changed, err := tx.exec(ctx, "UPDATE write_leases SET publishing = ?, renewed_at = ? WHERE id = ?", domains, micros(s.db.clock()), id)
+		changed, err := tx.Exec(ctx, "UPDATE write_leases SET publishing = ?, renewed_at = ? WHERE id = ?",
+			domains, sqldb.Micros(s.db.Clock()), id)
 		if err == nil && changed == 0 {
 			err = catalog.ErrNotFound
 		}
@@ -41,16 +43,16 @@ func (s *domainStore) PublishWrite(ctx context.Context, id catalog.WriteLeaseID,
 // before the transaction ends. A transaction that raises it has either committed before,
 // or commits after this one. A table without a version gets its row, because a lock needs
 // one.
-func lockedDomains(ctx context.Context, tx session, org catalog.OrgID, table catalog.DeltaID) (int64, error) {
+func lockedDomains(ctx context.Context, tx sqldb.Session, org catalog.OrgID, table catalog.DeltaID) (int64, error) {
 	read := func() (int64, error) {
-		return one(ctx, tx, value[int64], "SELECT version FROM table_domain_versions WHERE org_id = ? AND delta_id = ?"+tx.shareClause(),
-			org, table)
+		return sqldb.One(ctx, tx, sqldb.Value[int64],
+			"SELECT version FROM table_domain_versions WHERE org_id = ? AND delta_id = ?"+tx.ShareClause(), org, table)
 	}
 	version, err := read()
 	if !errors.Is(err, catalog.ErrNotFound) {
 		return version, err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO table_domain_versions (org_id, delta_id, version) VALUES (?, ?, 0)
+	_, err = tx.Exec(ctx, `INSERT INTO table_domain_versions (org_id, delta_id, version) VALUES (?, ?, 0)
 		ON CONFLICT (org_id, delta_id) DO NOTHING`, org, table)
 	if err != nil {
 		return 0, err
@@ -59,17 +61,17 @@ func lockedDomains(ctx context.Context, tx session, org catalog.OrgID, table cat
 }
 
 // WithdrawWrite implements [catalog.Publications].
-func (s *domainStore) WithdrawWrite(ctx context.Context, id catalog.WriteLeaseID) error {
-	return s.db.transact(ctx, func(tx session) error {
-		_, err := tx.exec(ctx, "UPDATE write_leases SET publishing = NULL WHERE id = ?", id)
+func (s *Store) WithdrawWrite(ctx context.Context, id catalog.WriteLeaseID) error {
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		_, err := tx.Exec(ctx, "UPDATE write_leases SET publishing = NULL WHERE id = ?", id)
 		return err
 	})
 }
 
 // PublishingBefore implements [catalog.Publications].
-func (s *domainStore) PublishingBefore(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, domains int64,
+func (s *Store) PublishingBefore(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, domains int64,
 	since time.Time) (bool, error) {
-	n, err := one(ctx, s.db.read(), value[int64], `SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ?
-		AND publishing < ? AND renewed_at >= ?`, org, table, domains, micros(since))
+	n, err := sqldb.One(ctx, s.db.Read(), sqldb.Value[int64], `SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ?
+		AND publishing < ? AND renewed_at >= ?`, org, table, domains, sqldb.Micros(since))
 	return n > 0, err
 }

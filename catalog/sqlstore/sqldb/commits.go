@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"context"
@@ -22,12 +22,12 @@ func (s *DB) AnnounceCommit(ctx context.Context, table catalog.CommittedTable) e
 	if s.dialect.migrations == migrations.SQLite {
 		return nil
 	}
-	payload := jsonText(announcement{s.name, table})
+	payload := JSONText(announcement{s.name, table})
 	if len(payload) > maxPayload {
-		payload = jsonText(announcement{From: s.name})
+		payload = JSONText(announcement{From: s.name})
 	}
-	return s.transact(ctx, func(tx session) error {
-		_, err := tx.exec(ctx, "SELECT pg_notify('"+commitsChannel+"', ?)", payload)
+	return s.Transact(ctx, func(tx Session) error {
+		_, err := tx.Exec(ctx, "SELECT pg_notify('"+commitsChannel+"', ?)", payload)
 		return err
 	})
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 	"github.com/lakewarden/lakewarden/migrations"
 )
 
-// options are the optional parts of a [DB]; the zero value works.
-type options struct {
+// Options are the optional parts of a [DB]; the zero value works.
+type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger receives failures that are not returned to a caller; nil discards them.
@@ -60,17 +60,17 @@ type DB struct {
 	name string
 }
 
-// openDB opens the database of a URL: postgres://… or postgresql://…, sqlite:<file>, or a
+// Open opens the database of a URL: postgres://… or postgresql://…, sqlite:<file>, or a
 // file name. It applies missing migrations, and returns an error that wraps
 // [migrations.ErrUnknownSchema] for a newer schema.
-func openDB(ctx context.Context, databaseURL string, opts options) (*DB, error) {
+func Open(ctx context.Context, databaseURL string, opts Options) (*DB, error) {
 	if strings.HasPrefix(databaseURL, "postgres://") || strings.HasPrefix(databaseURL, "postgresql://") {
 		return openPostgres(ctx, databaseURL, opts)
 	}
 	return openSQLite(ctx, strings.TrimPrefix(databaseURL, "sqlite:"), opts)
 }
 
-func openSQLite(ctx context.Context, path string, opts options) (*DB, error) {
+func openSQLite(ctx context.Context, path string, opts Options) (*DB, error) {
 	if path == "" || strings.Contains(path, ":memory:") {
 		return nil, errors.New("open catalog: SQLite needs a file")
 	}
@@ -124,7 +124,7 @@ func sqliteDSN(path, pragma string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
 }
 
-func openPostgres(ctx context.Context, databaseURL string, opts options) (*DB, error) {
+func openPostgres(ctx context.Context, databaseURL string, opts Options) (*DB, error) {
 	db, err := sql.Open("pgx", databaseURL)
 	if err != nil {
 		// The text of the driver's error can contain the password.
@@ -142,7 +142,7 @@ func openPostgres(ctx context.Context, databaseURL string, opts options) (*DB, e
 	}, db, db, opts)
 }
 
-func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, opts options) (*DB, error) {
+func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, opts Options) (*DB, error) {
 	s := &DB{
 		dialect: d, reads: reads, writes: writes, outside: reads,
 		now: opts.Now, logger: opts.Logger, watchInterval: opts.WatchInterval, name: uuid.NewString(),
@@ -188,8 +188,8 @@ func (s *DB) Close() error {
 	return err
 }
 
-// read returns a session outside any transaction.
-func (s *DB) read() session { return session{querier: s.outside, dialect: s.dialect} }
+// Read returns a session outside any transaction.
+func (s *DB) Read() Session { return Session{querier: s.outside, dialect: s.dialect} }
 
-// clock returns the current time in the precision of the database.
-func (s *DB) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+// Clock returns the current time in the precision of the database.
+func (s *DB) Clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"reflect"
@@ -41,7 +41,7 @@ var numberedTexts sync.Map
 
 const maxKeptText = 4096
 
-// text replaces the placeholders of a statement. Statements never contain a question
+// Text replaces the placeholders of a statement. Statements never contain a question
 // mark in a literal.
 func (d dialect) text(statement string) string {
 	if !d.numbered {
@@ -78,7 +78,7 @@ func plain(args []any) []any {
 	return args
 }
 
-// marks returns n placeholders separated by commas.
-func marks(n int) string {
+// Marks returns n placeholders separated by commas.
+func Marks(n int) string {
 	return strings.TrimSuffix(strings.Repeat("?, ", n), ", ")
 }

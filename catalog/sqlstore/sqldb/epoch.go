@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const selectEpoch = "SELECT value FROM catalog_epoch WHERE id = 1"
 
 // Epoch implements [catalog.Epochs].
 func (s *DB) Epoch(ctx context.Context) (uint64, error) {
-	return one(ctx, s.read(), value[uint64], selectEpoch)
+	return One(ctx, s.Read(), Value[uint64], selectEpoch)
 }
 
 // Watch implements [catalog.Epochs]. Each watch owns a goroutine, which ends

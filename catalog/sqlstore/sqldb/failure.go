@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// errUnique does not leave this package: the caller that knows the field turns it into
-// an ExistsError.
-var errUnique = errors.New("unique value taken")
+// ErrUnique is returned by [Session.Exec] if a unique value is taken. The caller, who knows
+// the field, turns it into an [catalog.ExistsError], as [Session.Insert] does.
+var ErrUnique = errors.New("unique value taken")
 
 // translate turns a driver error into a sentinel of package catalog. Other errors
 // retain their text, for the log, and match no sentinel.
@@ -37,7 +37,7 @@ func (d dialect) translate(err error) error {
 	}
 	switch d.failure(err) {
 	case failureUnique:
-		return fmt.Errorf("%w: %w", errUnique, err)
+		return fmt.Errorf("%w: %w", ErrUnique, err)
 	case failureReference:
 		return catalog.ErrNotFound
 	case failureUnavailable:

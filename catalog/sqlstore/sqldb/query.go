@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"context"
@@ -15,17 +15,17 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// session runs statements in one dialect and translates errors.
-type session struct {
+// Session runs statements in one dialect and translates errors.
+type Session struct {
 	querier
 	dialect dialect
 }
 
-// row is the source of a scan function.
-type row interface{ Scan(dest ...any) error }
+// Row is the source of a scan function.
+type Row interface{ Scan(dest ...any) error }
 
-// exec runs a statement and returns the number of changed rows.
-func (s session) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+// Exec runs a statement and returns the number of changed rows.
+func (s Session) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	result, err := s.ExecContext(ctx, s.dialect.text(statement), plain(args)...)
 	if err != nil {
 		return 0, s.dialect.translate(err)
@@ -34,22 +34,22 @@ func (s session) exec(ctx context.Context, statement string, args ...any) (int64
 	return n, s.dialect.translate(err)
 }
 
-// insert is exec for one new row. If a unique value is taken, it returns an ExistsError
+// Insert is Exec for one new row. If a unique value is taken, it returns an ExistsError
 // with the field.
-func (s session) insert(ctx context.Context, field, statement string, args ...any) error {
-	_, err := s.exec(ctx, statement, args...)
-	if errors.Is(err, errUnique) {
+func (s Session) Insert(ctx context.Context, field, statement string, args ...any) error {
+	_, err := s.Exec(ctx, statement, args...)
+	if errors.Is(err, ErrUnique) {
 		return &catalog.ExistsError{Field: field}
 	}
 	return err
 }
 
-// shareClause returns the clause that lets a SELECT lock its rows against changes until
+// ShareClause returns the clause that lets a SELECT lock its rows against changes until
 // the transaction ends.
-func (s session) shareClause() string { return s.dialect.share }
+func (s Session) ShareClause() string { return s.dialect.share }
 
-// list reads all rows. The result is never nil.
-func list[T any](ctx context.Context, s session, scan func(row) (T, error), statement string, args ...any) (_ []T, err error) {
+// List reads all rows of a statement. The result is never nil.
+func List[T any](ctx context.Context, s Session, scan func(Row) (T, error), statement string, args ...any) (_ []T, err error) {
 	rows, err := s.QueryContext(ctx, s.dialect.text(statement), plain(args)...)
 	if err != nil {
 		return nil, s.dialect.translate(err)
@@ -73,9 +73,9 @@ func list[T any](ctx context.Context, s session, scan func(row) (T, error), stat
 	return items, nil
 }
 
-// one returns the only row, or ErrNotFound.
-func one[T any](ctx context.Context, s session, scan func(row) (T, error), statement string, args ...any) (T, error) {
-	items, err := list(ctx, s, scan, statement, args...)
+// One returns the only row of a statement, or [catalog.ErrNotFound].
+func One[T any](ctx context.Context, s Session, scan func(Row) (T, error), statement string, args ...any) (T, error) {
+	items, err := List(ctx, s, scan, statement, args...)
 	var none T
 	switch {
 	case err != nil:
@@ -88,22 +88,23 @@ func one[T any](ctx context.Context, s session, scan func(row) (T, error), state
 	return items[0], nil
 }
 
-// value scans a single column.
-func value[T any](r row) (v T, err error) {
+// Value scans a row of a single column.
+func Value[T any](r Row) (v T, err error) {
 	err = r.Scan(&v)
 	return v, err
 }
 
-// where collects conditions and their values.
-type where struct {
-	text string
-	args []any
+// Where collects conditions and their values. The zero value has none.
+type Where struct {
+	Text string
+	Args []any
 }
 
-func (w *where) and(condition string, args ...any) {
-	if w.text != "" {
-		w.text += " AND "
+// And adds a condition and the values of its placeholders.
+func (w *Where) And(condition string, args ...any) {
+	if w.Text != "" {
+		w.Text += " AND "
 	}
-	w.text += condition
-	w.args = append(w.args, args...)
+	w.Text += condition
+	w.Args = append(w.Args, args...)
 }

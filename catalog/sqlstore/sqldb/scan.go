@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"database/sql"
@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// micros returns the stored form of a time.
-func micros(t time.Time) int64 { return t.UnixMicro() }
+// Micros returns the stored form of a time.
+func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// microsOrNull stores the zero time as NULL.
-func microsOrNull(t time.Time) any {
+// MicrosOrNull stores the zero time as NULL.
+func MicrosOrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
 	return t.UnixMicro()
 }
 
-// textOrNull stores the empty text as NULL.
-func textOrNull[T ~string](text T) any {
+// TextOrNull stores the empty text as NULL.
+func TextOrNull[T ~string](text T) any {
 	if text == "" {
 		return nil
 	}
 	return string(text)
 }
 
-// timeAt returns a destination for microseconds, NULL as the zero time.
-func timeAt(dest *time.Time) sql.Scanner { return timeDest{dest} }
+// Time returns a destination for microseconds, NULL as the zero time.
+func Time(dest *time.Time) sql.Scanner { return timeDest{dest} }
 
 type timeDest struct{ dest *time.Time }
 
@@ -44,8 +44,8 @@ func (t timeDest) Scan(value any) error {
 	return nil
 }
 
-// orEmpty returns a destination for text, NULL as empty.
-func orEmpty[T ~string](dest *T) sql.Scanner { return textDest[T]{dest} }
+// OrEmpty returns a destination for text, NULL as empty.
+func OrEmpty[T ~string](dest *T) sql.Scanner { return textDest[T]{dest} }
 
 type textDest[T ~string] struct{ dest *T }
 
@@ -63,9 +63,9 @@ func (t textDest[T]) Scan(value any) error {
 	return nil
 }
 
-// jsonAt returns a destination for text that holds JSON. It does not change dest if the
+// JSON returns a destination for text that holds JSON. It does not change dest if the
 // text is empty.
-func jsonAt(dest any) sql.Scanner { return jsonDest{dest} }
+func JSON(dest any) sql.Scanner { return jsonDest{dest} }
 
 type jsonDest struct{ dest any }
 
@@ -81,11 +81,11 @@ func (j jsonDest) Scan(value any) error {
 	return json.Unmarshal([]byte(text), j.dest)
 }
 
-// nameKey returns the form in which names of workspaces are unique.
-func nameKey(name string) string { return strings.ToLower(name) }
+// NameKey returns the form in which names are unique regardless of case.
+func NameKey(name string) string { return strings.ToLower(name) }
 
-// jsonText encodes a value as JSON. It cannot fail for the types used here.
-func jsonText(value any) string {
+// JSONText encodes a value as JSON. It cannot fail for the types used here.
+func JSONText(value any) string {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("encode %T: %v", value, err))

@@ -1,4 +1,4 @@
-package sqlstore
+package sqldb
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// errUnchanged ends a transaction without changes: it is rolled back, the epoch retains
-// its value, and change returns nil.
-var errUnchanged = errors.New("nothing changed")
+// ErrUnchanged ends a transaction without changes: it is rolled back, the epoch retains
+// its value, and [DB.Change] returns nil.
+var ErrUnchanged = errors.New("nothing changed")
 
-// change runs fn in a transaction that raises the epoch. The package comment explains
+// Change runs fn in a transaction that raises the epoch. The package comment explains
 // why the epoch comes first.
-func (s *DB) change(ctx context.Context, fn func(tx session) error) error {
-	err := s.transact(ctx, func(tx session) error {
-		if _, err := tx.exec(ctx, "UPDATE catalog_epoch SET value = value + 1 WHERE id = 1"); err != nil {
+func (s *DB) Change(ctx context.Context, fn func(tx Session) error) error {
+	err := s.Transact(ctx, func(tx Session) error {
+		if _, err := tx.Exec(ctx, "UPDATE catalog_epoch SET value = value + 1 WHERE id = 1"); err != nil {
 			return err
 		}
 		if err := fn(tx); err != nil {
@@ -24,11 +24,11 @@ func (s *DB) change(ctx context.Context, fn func(tx session) error) error {
 		if s.dialect.notify == "" {
 			return nil
 		}
-		_, err := tx.exec(ctx, s.dialect.notify)
+		_, err := tx.Exec(ctx, s.dialect.notify)
 		return err
 	})
 	switch {
-	case errors.Is(err, errUnchanged):
+	case errors.Is(err, ErrUnchanged):
 		return nil
 	case err == nil:
 		s.pokes.poke()
@@ -36,13 +36,13 @@ func (s *DB) change(ctx context.Context, fn func(tx session) error) error {
 	return err
 }
 
-// transact runs fn in a transaction that does not raise the epoch.
-func (s *DB) transact(ctx context.Context, fn func(tx session) error) error {
+// Transact runs fn in a transaction that does not raise the epoch.
+func (s *DB) Transact(ctx context.Context, fn func(tx Session) error) error {
 	tx, err := s.writes.BeginTx(ctx, nil)
 	if err != nil {
 		return s.dialect.translate(err)
 	}
-	if err := fn(session{querier: tx, dialect: s.dialect}); err != nil {
+	if err := fn(Session{querier: tx, dialect: s.dialect}); err != nil {
 		// The transaction is lost even if the rollback fails.
 		_ = tx.Rollback()
 		return err
@@ -50,17 +50,17 @@ func (s *DB) transact(ctx context.Context, fn func(tx session) error) error {
 	return s.dialect.translate(tx.Commit())
 }
 
-// compare checks an expected version against the current one.
-func compare(expected, current int64) error {
+// Compare checks an expected version against the current one.
+func Compare(expected, current int64) error {
 	if expected != catalog.AnyVersion && expected != current {
 		return &catalog.VersionConflictError{Current: current}
 	}
 	return nil
 }
 
-// replaced turns the result of a compare-and-set statement into an error: no changed
+// Replaced turns the result of a compare-and-set statement into an error: no changed
 // row means that the version differs from the one read in the same transaction.
-func replaced(changed, current int64) error {
+func Replaced(changed, current int64) error {
 	if changed == 0 {
 		return &catalog.VersionConflictError{Current: current}
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package domains
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectDomainValue = "SELECT v.id, v.parent_id, v.value, v.label, v.description, v.joining FROM domain_values v"
@@ -14,27 +15,30 @@ const selectDomainValue = "SELECT v.id, v.parent_id, v.value, v.label, v.descrip
 const valueOrder = " ORDER BY CASE WHEN v.parent_id = '' THEN 0 ELSE 1 END, v.ordinal"
 
 func valueDest(v *catalog.DomainValue) []any {
-	return []any{orEmpty(&v.ID), orEmpty(&v.Parent), orEmpty(&v.Value), orEmpty(&v.Label), orEmpty(&v.Description), orEmpty(&v.Joining)}
+	return []any{
+		sqldb.OrEmpty(&v.ID), sqldb.OrEmpty(&v.Parent), sqldb.OrEmpty(&v.Value), sqldb.OrEmpty(&v.Label),
+		sqldb.OrEmpty(&v.Description), sqldb.OrEmpty(&v.Joining),
+	}
 }
 
-func scanDomainValue(r row) (v catalog.DomainValue, err error) {
+func scanDomainValue(r sqldb.Row) (v catalog.DomainValue, err error) {
 	err = r.Scan(valueDest(&v)...)
 	return v, err
 }
 
-func domainValues(ctx context.Context, s session, id catalog.DomainID) ([]catalog.DomainValue, error) {
-	return list(ctx, s, scanDomainValue, selectDomainValue+" WHERE v.domain_id = ?"+valueOrder, id)
+func domainValues(ctx context.Context, s sqldb.Session, id catalog.DomainID) ([]catalog.DomainValue, error) {
+	return sqldb.List(ctx, s, scanDomainValue, selectDomainValue+" WHERE v.domain_id = ?"+valueOrder, id)
 }
 
 // DomainValues implements [catalog.Domains].
-func (s *domainStore) DomainValues(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (none catalog.DomainValues, err error) {
+func (s *Store) DomainValues(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (none catalog.DomainValues, err error) {
 	out := catalog.DomainValues{Values: []catalog.DomainValue{}}
-	found, err := list(ctx, s.db.read(), func(r row) (v catalog.DomainValue, err error) {
+	found, err := sqldb.List(ctx, s.db.Read(), func(r sqldb.Row) (v catalog.DomainValue, err error) {
 		err = r.Scan(append([]any{&out.Version}, valueDest(&v)...)...)
 		return v, err
 	}, `SELECT d.version, v.id, v.parent_id, v.value, v.label, v.description, v.joining
 		FROM domains d LEFT JOIN domain_values v ON v.domain_id = d.id
-		WHERE d.org_id = ? AND d.id = ? AND `+liveOrg("d.org_id")+valueOrder, org, id)
+		WHERE d.org_id = ? AND d.id = ? AND `+sqldb.LiveOrg("d.org_id")+valueOrder, org, id)
 	switch {
 	case err != nil:
 		return none, err
@@ -88,7 +92,7 @@ func identified(values []catalog.NewDomainValue, parents map[string]catalog.Valu
 }
 
 // insertValues adds values, the first one with the given ordinal.
-func insertValues(ctx context.Context, tx session, id catalog.DomainID, ordinal int64, values []catalog.DomainValue) error {
+func insertValues(ctx context.Context, tx sqldb.Session, id catalog.DomainID, ordinal int64, values []catalog.DomainValue) error {
 	const batch = 500
 	for len(values) > 0 {
 		part := values[:min(batch, len(values))]
@@ -98,8 +102,8 @@ func insertValues(ctx context.Context, tx session, id catalog.DomainID, ordinal 
 			args = append(args, v.ID, id, v.Parent, v.Value, v.Label, v.Description, v.Joining, ordinal)
 			ordinal++
 		}
-		err := tx.insert(ctx, "values", `INSERT INTO domain_values (id, domain_id, parent_id, value, label, description, joining, ordinal)
-			VALUES `+strings.TrimSuffix(strings.Repeat("("+marks(8)+"), ", len(part)), ", "), args...)
+		err := tx.Insert(ctx, "values", `INSERT INTO domain_values (id, domain_id, parent_id, value, label, description, joining, ordinal)
+			VALUES `+strings.TrimSuffix(strings.Repeat("("+sqldb.Marks(8)+"), ", len(part)), ", "), args...)
 		if err != nil {
 			return err
 		}
@@ -109,9 +113,9 @@ func insertValues(ctx context.Context, tx session, id catalog.DomainID, ordinal 
 
 // changeValues runs fn in a transaction with a domain and its values, raises the
 // versions, and returns the changed domain.
-func (s *domainStore) changeValues(ctx context.Context, t catalog.DomainTarget,
-	fn func(tx session, d catalog.Domain, values []catalog.DomainValue) error) (changed catalog.Domain, err error) {
-	err = s.db.change(ctx, func(tx session) error {
+func (s *Store) changeValues(ctx context.Context, t catalog.DomainTarget,
+	fn func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error) (changed catalog.Domain, err error) {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		d, err := targeted(ctx, tx, t)
 		if err != nil {
 			return err
@@ -129,14 +133,14 @@ func (s *domainStore) changeValues(ctx context.Context, t catalog.DomainTarget,
 		if err := fn(tx, d, values); err != nil {
 			return err
 		}
-		changed, err = one(ctx, tx, scanDomain, selectDomain+" WHERE d.id = ?", d.ID)
+		changed, err = sqldb.One(ctx, tx, scanDomain, selectDomain+" WHERE d.id = ?", d.ID)
 		return err
 	})
 	return changed, err
 }
 
 // targeted returns the domain of a target at the expected version.
-func targeted(ctx context.Context, tx session, t catalog.DomainTarget) (catalog.Domain, error) {
+func targeted(ctx context.Context, tx sqldb.Session, t catalog.DomainTarget) (catalog.Domain, error) {
 	if t.Table == "" {
 		return sharedDomainAt(ctx, tx, t.Org, t.Domain, t.ExpectedVersion)
 	}
@@ -144,10 +148,10 @@ func targeted(ctx context.Context, tx session, t catalog.DomainTarget) (catalog.
 	if err != nil {
 		return catalog.Domain{}, err
 	}
-	d, err := one(ctx, tx, scanDomain, selectDomain+` WHERE d.org_id = ? AND d.id = ? AND d.name_key = ''
+	d, err := sqldb.One(ctx, tx, scanDomain, selectDomain+` WHERE d.org_id = ? AND d.id = ? AND d.name_key = ''
 		AND EXISTS (SELECT 1 FROM column_domains a WHERE a.domain_id = d.id AND a.delta_id = ?)`, t.Org, t.Domain, table.DeltaID)
 	if err == nil {
-		err = compare(t.ExpectedVersion, d.Version)
+		err = sqldb.Compare(t.ExpectedVersion, d.Version)
 	}
 	return d, err
 }
@@ -165,9 +169,9 @@ func valueIn(values []catalog.DomainValue, id catalog.ValueID) (found catalog.Do
 }
 
 // AddDomainValues implements [catalog.Domains].
-func (s *domainStore) AddDomainValues(ctx context.Context, t catalog.DomainTarget,
+func (s *Store) AddDomainValues(ctx context.Context, t catalog.DomainTarget,
 	values []catalog.NewDomainValue) (changed catalog.Domain, added []catalog.DomainValue, err error) {
-	changed, err = s.changeValues(ctx, t, func(tx session, d catalog.Domain, present []catalog.DomainValue) error {
+	changed, err = s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, present []catalog.DomainValue) error {
 		if err := unchanging(ctx, tx, d.ID); err != nil {
 			return err
 		}
@@ -203,11 +207,12 @@ func (s *domainStore) AddDomainValues(ctx context.Context, t catalog.DomainTarge
 }
 
 // appendValues adds values after the last one of a domain that has n values.
-func (s *domainStore) appendValues(ctx context.Context, tx session, id catalog.DomainID, n int, values []catalog.DomainValue) error {
+func (s *Store) appendValues(ctx context.Context, tx sqldb.Session, id catalog.DomainID, n int, values []catalog.DomainValue) error {
 	if n+len(values) > catalog.MaxDomainValues {
 		return catalog.FieldErrors{{Field: "values", Message: fmt.Sprintf("a domain has at most %d", catalog.MaxDomainValues)}}
 	}
-	ordinal, err := one(ctx, tx, value[int64], "SELECT COALESCE(MAX(v.ordinal), -1) + 1 FROM domain_values v WHERE v.domain_id = ?", id)
+	ordinal, err := sqldb.One(ctx, tx, sqldb.Value[int64],
+		"SELECT COALESCE(MAX(v.ordinal), -1) + 1 FROM domain_values v WHERE v.domain_id = ?", id)
 	if err != nil {
 		return err
 	}
@@ -215,39 +220,39 @@ func (s *domainStore) appendValues(ctx context.Context, tx session, id catalog.D
 }
 
 // DescribeDomainValue implements [catalog.Domains].
-func (s *domainStore) DescribeDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID,
+func (s *Store) DescribeDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID,
 	label, description string) (catalog.Domain, error) {
 	if err := catalog.ValidateDomainLabel(label, description); err != nil {
 		return catalog.Domain{}, err
 	}
-	return s.changeValues(ctx, t, func(tx session, d catalog.Domain, values []catalog.DomainValue) error {
+	return s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error {
 		if _, _, err := valueIn(values, id); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, "UPDATE domain_values SET label = ?, description = ? WHERE id = ?", label, description, id)
+		_, err := tx.Exec(ctx, "UPDATE domain_values SET label = ?, description = ? WHERE id = ?", label, description, id)
 		return err
 	})
 }
 
 // RenameDomainValue implements [catalog.Domains].
-func (s *domainStore) RenameDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID, text string) (catalog.Domain, error) {
+func (s *Store) RenameDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID, text string) (catalog.Domain, error) {
 	if err := catalog.ValidateDomainValue("value", text); err != nil {
 		return catalog.Domain{}, err
 	}
-	return s.changeValues(ctx, t, func(tx session, d catalog.Domain, values []catalog.DomainValue) error {
+	return s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error {
 		if err := unchanging(ctx, tx, d.ID); err != nil {
 			return err
 		}
 		if _, _, err := valueIn(values, id); err != nil {
 			return err
 		}
-		return tx.insert(ctx, "value", "UPDATE domain_values SET value = ? WHERE id = ?", text, id)
+		return tx.Insert(ctx, "value", "UPDATE domain_values SET value = ? WHERE id = ?", text, id)
 	})
 }
 
 // DeleteDomainValue implements [catalog.Domains].
-func (s *domainStore) DeleteDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID) (catalog.Domain, error) {
-	return s.changeValues(ctx, t, func(tx session, d catalog.Domain, values []catalog.DomainValue) error {
+func (s *Store) DeleteDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID) (catalog.Domain, error) {
+	return s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error {
 		if err := unchanging(ctx, tx, d.ID); err != nil {
 			return err
 		}
@@ -259,14 +264,14 @@ func (s *domainStore) DeleteDomainValue(ctx context.Context, t catalog.DomainTar
 }
 
 // deleteValue removes a value and its children.
-func deleteValue(ctx context.Context, tx session, domain catalog.DomainID, id catalog.ValueID) error {
-	_, err := tx.exec(ctx, "DELETE FROM domain_values WHERE domain_id = ? AND (id = ? OR parent_id = ?)", domain, id, id)
+func deleteValue(ctx context.Context, tx sqldb.Session, domain catalog.DomainID, id catalog.ValueID) error {
+	_, err := tx.Exec(ctx, "DELETE FROM domain_values WHERE domain_id = ? AND (id = ? OR parent_id = ?)", domain, id, id)
 	return err
 }
 
 // RestoreDomainValues implements [catalog.Domains].
-func (s *domainStore) RestoreDomainValues(ctx context.Context, t catalog.DomainTarget, values []catalog.DomainValue) (catalog.Domain, error) {
-	return s.changeValues(ctx, t, func(tx session, d catalog.Domain, present []catalog.DomainValue) error {
+func (s *Store) RestoreDomainValues(ctx context.Context, t catalog.DomainTarget, values []catalog.DomainValue) (catalog.Domain, error) {
+	return s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, present []catalog.DomainValue) error {
 		type place struct {
 			parent catalog.ValueID
 			text   string

@@ -1,0 +1,114 @@
+package domains
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
+)
+
+// CreateDomain implements [catalog.Domains].
+func (s *Store) CreateDomain(ctx context.Context, org catalog.OrgID, n catalog.NewDomain,
+	by catalog.UserID) (created catalog.Domain, err error) {
+	if err := n.ValidateShared(); err != nil {
+		return created, err
+	}
+	id := catalog.NewID[catalog.DomainID]()
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
+		if err := sqldb.RequireOrg(ctx, tx, org); err != nil {
+			return err
+		}
+		if err := s.insertDomain(ctx, tx, org, id, n, by); err != nil {
+			return err
+		}
+		created, err = sharedDomain(ctx, tx, org, id)
+		return err
+	})
+	return created, err
+}
+
+// Domain implements [catalog.Domains].
+func (s *Store) Domain(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (catalog.Domain, error) {
+	return sharedDomain(ctx, s.db.Read(), org, id)
+}
+
+// ListDomains implements [catalog.Domains].
+func (s *Store) ListDomains(ctx context.Context, org catalog.OrgID, page catalog.Page) (catalog.List[catalog.Domain], error) {
+	order := sqldb.Paging[catalog.Domain]{
+		List: "domains", Key: "d.name_key", ID: "d.id",
+		Position: func(d catalog.Domain) (string, string) { return sqldb.NameKey(d.Name), string(d.ID) },
+	}
+	var w sqldb.Where
+	w.And("d.org_id = ? AND d.name_key <> '' AND "+sqldb.LiveOrg("d.org_id"), org)
+	return order.Fetch(ctx, s.db.Read(), page, scanDomain, selectDomain, w)
+}
+
+// ReplaceDomain implements [catalog.Domains].
+func (s *Store) ReplaceDomain(ctx context.Context, org catalog.OrgID, id catalog.DomainID, expectedVersion int64,
+	content catalog.NewDomain) (replaced catalog.Domain, err error) {
+	if err := content.ValidateShared(); err != nil {
+		return replaced, err
+	}
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
+		before, err := sharedDomainAt(ctx, tx, org, id, expectedVersion)
+		if err != nil {
+			return err
+		}
+		if err := unchanging(ctx, tx, id); err != nil {
+			return err
+		}
+		uses, err := domainUses(ctx, tx, org, id)
+		if err != nil {
+			return err
+		}
+		if len(uses) > 0 && before.Kind != content.Kind {
+			return catalog.ErrDomainKind
+		}
+		if err := s.updateDomain(ctx, tx, before, content); err != nil {
+			return err
+		}
+		for _, use := range uses {
+			if err := acyclic(ctx, tx, org, column{use.Table, use.Column}); err != nil {
+				return err
+			}
+		}
+		replaced, err = sharedDomain(ctx, tx, org, id)
+		return err
+	})
+	return replaced, err
+}
+
+// DeleteDomain implements [catalog.Domains].
+func (s *Store) DeleteDomain(ctx context.Context, org catalog.OrgID, id catalog.DomainID, expectedVersion int64) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
+		if _, err := sharedDomainAt(ctx, tx, org, id, expectedVersion); err != nil {
+			return err
+		}
+		if err := unchanging(ctx, tx, id); err != nil {
+			return err
+		}
+		uses, err := domainUses(ctx, tx, org, id)
+		if err != nil {
+			return err
+		}
+		if len(uses) > 0 {
+			return catalog.ErrDomainInUse
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM domains WHERE id = ?", id)
+		return err
+	})
+}
+
+// DomainUses implements [catalog.Domains].
+func (s *Store) DomainUses(ctx context.Context, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {
+	_, err := sqldb.One(ctx, s.db.Read(), scanDomain, selectDomain+" WHERE d.org_id = ? AND d.id = ? AND "+sqldb.LiveOrg("d.org_id"), org, id)
+	if err != nil {
+		return nil, err
+	}
+	return domainUses(ctx, s.db.Read(), org, id)
+}
+
+func domainUses(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {
+	return sqldb.List(ctx, s, scanColumnDomain, selectColumnDomain+` WHERE d.org_id = ? AND d.id = ?
+		ORDER BY a.delta_id, a.column_name`, org, id)
+}
