@@ -175,13 +175,6 @@ type DomainTarget struct {
 	ExpectedVersion int64
 }
 
-// DomainUse is a column that depends on a domain or on the source of one.
-type DomainUse struct {
-	ColumnDomain
-	// Source reports that the use is of a table as the source of the column's domain.
-	Source bool
-}
-
 // ValueChangeKind is what a [ValueChange] does to rows.
 type ValueChangeKind string
 
