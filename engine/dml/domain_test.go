@@ -167,7 +167,8 @@ func refused(t require.TestingT, err error, fields ...string) {
 // and does not allow 2.
 func domainRules(t *testing.T, eng engine.Engine) map[string]dml.Domain {
 	lookup := newRestricted(t, eng)
-	require.NoError(t, lookup.insert(`{"id":1,"parent":"x","child":1},{"id":2,"parent":"y","child":3},{"id":3,"parent":null,"child":2},{"id":4}`))
+	require.NoError(t, lookup.insert(`{"id":1,"parent":"x","child":1},{"id":2,"parent":"y","child":3}`))
+	require.NoError(t, lookup.insert(`{"id":3,"parent":null,"child":2},{"id":4}`))
 	source := lookup.source()
 	from := domain.Source{From: source.Relation(), Column: childColumn}
 	keyed := from

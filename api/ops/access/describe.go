@@ -254,20 +254,6 @@ func (o Tables) Rename(ctx context.Context, path Path, name string) (catalog.Loc
 	return o.store.RenameTable(ctx, a.Viewer, t.ID, catalog.AnyVersion, name)
 }
 
-// Drop takes a table out of the catalog; its files stay, and discovery leaves
-// it alone until asked to bring it back.
-func (o Tables) Drop(ctx context.Context, path Path) error {
-	a, err := caller.From(ctx)
-	if err != nil {
-		return err
-	}
-	t, err := path.Resolve(ctx, o.store, a.Viewer)
-	if err != nil {
-		return err
-	}
-	return o.store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
-}
-
 // AdoptIdentity accepts the table that replaced another one in its folder.
 func (o Tables) AdoptIdentity(ctx context.Context, path Path, keepRules bool) (catalog.LocatedTable, error) {
 	a, err := caller.From(ctx)

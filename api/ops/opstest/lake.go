@@ -100,7 +100,8 @@ func (l *Lake) wire() {
 		Metrics: write.NewMetrics(prometheus.NewRegistry()), Logger: log, Scratch: l.tb.TempDir(), StagedBytes: 1 << 20, Timeout: time.Minute,
 	}
 	l.Files = table.Files{Store: l.Store, Tables: l.Tables, Parser: parser}
-	l.Rules = table.Rules{Store: l.Store, Tables: l.Tables, Parser: parser, Pool: pool, Confirmed: confirmed, Leases: leases}
+	l.Rules = table.Rules{Store: l.Store, Tables: l.Tables, Domains: l.Writes.Domains, Parser: parser, Pool: pool, Confirmed: confirmed,
+		Leases: leases}
 }
 
 // directories opens local configurations.

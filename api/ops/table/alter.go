@@ -88,7 +88,8 @@ type ColumnChange struct {
 // ChangeColumn changes a column in one commit, without rewriting rows. Policies of the
 // table follow a new name. A column that a constraint or a policy of every table names
 // keeps its name, and a column that any policy names keeps its type. A column does not
-// take a name that a policy already names. Errors:
+// take a name that a policy already names. Domains follow a new name, and prevent a type that
+// would write their values in another way. Errors:
 // [ColumnInUseError], catalog.ErrNotFound, those of [Rules.AddColumn].
 func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string, wanted ColumnChange) (Altered, error) {
 	var to delta.DataType
@@ -107,6 +108,11 @@ func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string
 		widened, renamed := to != nil && !delta.EqualTypes(to, f.Type), wanted.Name != nil && *wanted.Name != f.Name
 		if widened || renamed {
 			dependants, err := o.dependants(ctx, r, f.Name, widened, wanted.Name)
+			if err == nil && widened {
+				var held catalog.FieldErrors
+				held, err = o.unwidened(ctx, r, f, to)
+				dependants = append(dependants, held...)
+			}
 			if err = errors.Join(err, inUse(dependants)); err != nil {
 				return nil, err
 			}
@@ -174,7 +180,7 @@ func (o Rules) DropColumn(ctx context.Context, path access.Path, column string) 
 		if !r.view.Whole() {
 			return nil, access.ErrRowsFiltered
 		}
-		dependants, err := o.holding(ctx, r, f.Name)
+		dependants, err := o.holding(ctx, r, f)
 		if err = errors.Join(err, inUse(append(dependants, r.built(f.Name)...))); err != nil {
 			return nil, err
 		}

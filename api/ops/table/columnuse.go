@@ -18,7 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// ColumnInUseError: policies, constraints, keys or partitions depend on a column: 409.
+// ColumnInUseError: policies, constraints, domains, keys or partitions depend on a column: 409.
 type ColumnInUseError struct{ Dependants catalog.FieldErrors }
 
 // Error implements error.
@@ -49,14 +49,18 @@ func (o Rules) named(ctx context.Context, r ruled, column string) (catalog.Field
 	return append(dependent(policies), constraints...), err
 }
 
-// holding are those of [Rules.named] that a column cannot be dropped beside.
-func (o Rules) holding(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
-	policies, err := o.policiesNaming(ctx, r, column)
+// holding returns the policies, constraints and domains that prevent that a column is dropped.
+func (o Rules) holding(ctx context.Context, r ruled, column delta.Field) (catalog.FieldErrors, error) {
+	policies, err := o.policiesNaming(ctx, r, column.Name)
 	if err != nil {
 		return nil, err
 	}
-	constraints, err := o.constraintsNaming(ctx, r, column)
-	return append(dependent(slices.DeleteFunc(policies, outlasts)), constraints...), err
+	constraints, err := o.constraintsNaming(ctx, r, column.Name)
+	if err != nil {
+		return nil, err
+	}
+	domains, err := o.restricting(ctx, r, column)
+	return slices.Concat(dependent(slices.DeleteFunc(policies, outlasts)), constraints, domains), err
 }
 
 // outlasts reports whether a policy may lose its column: a policy of every table that hides or

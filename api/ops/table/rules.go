@@ -23,10 +23,11 @@ import (
 // not see all rows learns only whether they satisfy NOT NULL and the keys that others made,
 // and can neither make a key nor have a constraint validated.
 type Rules struct {
-	Store  catalog.Store
-	Tables access.Tables
-	Parser engine.Parser
-	Pool   *sessions.Pool
+	Store   catalog.Store
+	Tables  access.Tables
+	Domains *write.Domains
+	Parser  engine.Parser
+	Pool    *sessions.Pool
 	// Confirmed and Revocations are those of [query.Service].
 	Confirmed   func() error
 	Revocations *revocation.Watcher
@@ -42,6 +43,8 @@ type ruled struct {
 	table catalog.LocatedTable
 	snap  *delta.Snapshot
 	view  access.Table
+	// domains are the rules of domains that questions are about.
+	domains write.TableRules
 }
 
 func ruledBy(t access.Table) ruled {
@@ -68,7 +71,7 @@ func (o Rules) open(ctx context.Context, ref access.Ref) (ruled, error) {
 
 // alteration is a change of the table at one version.
 type alteration struct {
-	// change is the new metadata, unless txn has everything to commit.
+	// change is the new metadata, unless txn has everything to commit, with publish.
 	change delta.Change
 	txn    *delta.Txn
 	// operation and parameters describe it in the log.
@@ -76,6 +79,8 @@ type alteration struct {
 	parameters map[string]string
 	// everyRow reports that the change was checked against all rows of the table.
 	everyRow bool
+	// publish makes an attempt to commit txn.
+	publish func(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error)
 	// after, if not nil, runs after the commit.
 	after func(ctx context.Context) error
 }
@@ -104,7 +109,8 @@ func (o Rules) altered(ctx context.Context, path access.Path, plan func(context.
 		}
 		snap, err := r.commit(ctx, *a)
 		err = r.view.Conceal(ctx, err)
-		if err != nil && (attempt == alterAttempts || !errors.Is(err, delta.ErrConflict)) {
+		lost := errors.Is(err, delta.ErrConflict) || errors.Is(err, catalog.ErrDomainsChanged)
+		if err != nil && (attempt == alterAttempts || !lost) {
 			return r, err
 		}
 		r.view.Changed(ctx)
@@ -120,7 +126,7 @@ func (o Rules) altered(ctx context.Context, path access.Path, plan func(context.
 
 func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error) {
 	if a.txn != nil {
-		return a.txn.Commit(ctx)
+		return a.publish(ctx, func() (*delta.Snapshot, error) { return a.txn.Commit(ctx) })
 	}
 	txn := r.snap.Begin(delta.Operation{
 		Name: a.operation, Parameters: a.parameters, UserID: string(r.actor.User), UserName: r.actor.Email,
@@ -153,7 +159,7 @@ func (o Rules) answers(ctx context.Context, r ruled, questions func(context.Cont
 	if o.task != nil { // no client holds a connection for it
 		open = o.Pool.OpenWhenFree
 	}
-	held, err := open(ctx, r.view.ServiceKey(), "")
+	held, err := open(ctx, r.domains.SessionKey(r.view), "")
 	if err != nil {
 		return err
 	}

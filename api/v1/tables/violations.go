@@ -11,11 +11,11 @@ import (
 )
 
 type ruleState struct {
-	Kind       string   `json:"kind" enum:"primary_key,unique,not_null,check"`
-	Name       string   `json:"name" doc:"Name of the constraint or path of the column"`
+	Kind       string   `json:"kind" enum:"primary_key,unique,not_null,check,domain"`
+	Name       string   `json:"name" doc:"Name of the constraint or path of the column; of a domain the column"`
 	Columns    []string `json:"columns"`
 	Holds      bool     `json:"holds"`
-	Violations *int64   `json:"violations" doc:"Rows, of keys the combinations that stand more than once; null for callers who do not see the whole table"`
+	Violations *int64   `json:"violations" doc:"Rows, of keys the combinations that stand more than once; null for callers who do not see all, and if a domain's values cannot be read"`
 }
 
 type ruleStates struct {
@@ -27,8 +27,8 @@ func ViolationRoutes(api huma.API, tables table.Rules) {
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
 	v1.Add(api, modify.With("GET", v1.TableBase+"/violations", "listViolations", "Look whether the rows satisfy the rules of the table").
-		Describe("Reads all rows. Other writers do not know keys, nor constraints outside the table's log, so their commits can break them. "+
-			"Callers who do not see the whole table learn of keys and NOT NULL only."),
+		Describe("Reads all rows. Other writers do not know keys and domains, nor constraints outside the table's log, so their commits "+
+			"can break them. Callers who do not see the whole table learn of keys and NOT NULL only."),
 		func(ctx context.Context, in *v1.TablePath) (ruleStates, error) {
 			list, err := tables.Violations(ctx, in.Path())
 			return ruleStates{Rules: v1.Map(list, func(s table.RuleState) ruleState {

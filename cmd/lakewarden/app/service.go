@@ -232,8 +232,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 			Discovery: discovery, Store: store, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
 		TableRules: table.Rules{
-			Store: store, Tables: tables, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check, Revocations: revocations,
-			Leases: leases, Operations: operations,
+			Store: store, Tables: tables, Domains: writes.Domains, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check,
+			Revocations: revocations, Leases: leases, Operations: operations,
 		},
 		Tables: tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
 		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
