@@ -22,6 +22,7 @@ const root = "../.."
 var exempt = map[string]string{
 	"api/ops/access.ErrRowsFiltered":      "is a catalog.DeniedError",
 	"api/ops/access.ErrTableIdentity":     "the same value as lake.ErrTableIdentity",
+	"api/ops/access.ErrTableVanished":     "the same value as lake.ErrTableVanished",
 	"api/ops/revocation.ErrRevoked":       "becomes revocation.ErrQueryCancelled",
 	"api/problem.ErrNoCredential":         "is an auth.ErrUnauthenticated with a challenge of its own",
 	"api/result.ErrBroken":                "comes after the status line; the connection is cut instead",

@@ -23,7 +23,7 @@ type SourceError struct {
 const (
 	codeVanished  = "table_vanished"
 	codeIdentity  = "table_identity_changed"
-	codeNotShared = "reference_not_shared"
+	codeNotShared = "source_not_shared"
 )
 
 // Error implements error.
