@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 	"engine/objstore/s3test":       {"engine/oracletest"},
 	"engine/gateway":               {"engine/objstore"},
 
-	"engine/delta": {"engine/delta/action", "engine/delta/logpath", "engine/delta/checkpoint", "engine/delta/deletion",
+	"engine/delta": {"engine/sqltype", "engine/delta/action", "engine/delta/logpath", "engine/delta/checkpoint", "engine/delta/deletion",
 		"engine/objstore"},
 	"engine/delta/action":     {},
 	"engine/delta/logpath":    {},

@@ -1,9 +1,6 @@
 package delta
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // timestampLayouts are the forms in which DuckDB prints timestamps. time.Parse accepts
 // a fractional second after each of them.
@@ -21,28 +18,4 @@ func parseTimestamp(text string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// plainDecimal accepts digits with at most one point that fit into the type. It does
-// not round, because a rounded bound would be wrong.
-func plainDecimal(text string, t Decimal) (string, bool) {
-	digits := strings.TrimPrefix(text, "-")
-	whole, fraction, point := strings.Cut(digits, ".")
-	if !allDigits(whole) || point && !allDigits(fraction) {
-		return "", false
-	}
-	short := strings.TrimLeft(whole, "0")
-	if len(short) > t.Precision-t.Scale || len(strings.TrimRight(fraction, "0")) > t.Scale {
-		return "", false
-	}
-	if short == "" {
-		short = "0"
-	}
-	if point {
-		short += "." + fraction
-	}
-	if digits != text {
-		short = "-" + short
-	}
-	return short, true
 }

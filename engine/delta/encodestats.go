@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // ColumnStats holds the statistics that a Parquet writer reports for one leaf column of
@@ -160,8 +162,9 @@ func (e *statsEncoder) bound(t DataType, text *string, upper bool) any {
 	}
 	switch t := t.(type) {
 	case Decimal:
-		if v, ok := plainDecimal(*text, t); ok {
-			return jsontext.Value(v)
+		// A rounded bound would be wrong.
+		if n, ok := sqltype.ParseDecimal(*text, t.Precision, t.Scale, sqltype.Exact); ok {
+			return jsontext.Value(sqltype.FormatDecimal(n, t.Scale))
 		}
 	case Primitive:
 		switch t {
@@ -176,7 +179,7 @@ func (e *statsEncoder) bound(t DataType, text *string, upper bool) any {
 		case String:
 			return e.textBound(*text, upper)
 		case Date:
-			if d, err := time.Parse(time.DateOnly, *text); err == nil && d.Year() > 0 {
+			if _, ok := sqltype.ParseDate(*text); ok {
 				return *text
 			}
 		case Timestamp, TimestampNTZ:

@@ -2,10 +2,13 @@ package delta
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // PartitionValue converts a value of a partition column from DuckDB's text, in UTC, to
@@ -40,7 +43,11 @@ func convertPartition(t DataType, text *string, form partitionForm) (*string, er
 	out, ok := "", false
 	switch t := t.(type) {
 	case Decimal:
-		out, ok = roundDecimal(trimmed(*text), t)
+		// Like Spark's cast it rounds halves away from zero.
+		var n *big.Int
+		if n, ok = sqltype.ParseDecimal(trimmed(*text), t.Precision, t.Scale, sqltype.HalfAway); ok {
+			out = sqltype.FormatDecimal(n, t.Scale)
+		}
 	case Primitive:
 		var given string
 		if given, ok = form.from(t, *text); ok {

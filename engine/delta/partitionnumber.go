@@ -2,7 +2,6 @@ package delta
 
 import (
 	"math"
-	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -55,57 +54,6 @@ func withPoint(digits string) string {
 		return digits
 	}
 	return digits + ".0"
-}
-
-// plainNumber matches a number that Java's BigDecimal reads.
-var plainNumber = regexp.MustCompile(`^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$`)
-
-// maxDecimalText bounds the text of a decimal in bytes, and with it the work.
-const maxDecimalText = 1000
-
-// roundDecimal converts a number to the type and prints all digits of its scale. Like
-// Spark's cast it rounds halves away from zero.
-func roundDecimal(text string, t Decimal) (string, bool) {
-	m := plainNumber.FindStringSubmatch(text)
-	if m == nil || m[2]+m[3] == "" || len(text) > maxDecimalText {
-		return "", false
-	}
-	exponent := 0
-	if m[4] != "" {
-		n, err := strconv.ParseInt(m[4], 10, 32)
-		if err != nil {
-			return "", false
-		}
-		exponent = int(n)
-	}
-	digits := strings.TrimLeft(m[2]+m[3], "0")
-	// within is the number of digits up to the last decimal place of the type.
-	within := len(digits) - len(m[3]) + exponent + t.Scale
-	n := new(big.Int)
-	switch {
-	case digits == "" || within < 0:
-	case within > t.Precision:
-		return "", false
-	case within >= len(digits):
-		n.SetString(digits+strings.Repeat("0", within-len(digits)), 10)
-	default:
-		n.SetString("0"+digits[:within], 10)
-		if digits[within] >= '5' {
-			n.Add(n, big.NewInt(1))
-		}
-	}
-	out := n.String()
-	if n.Sign() != 0 && len(out) > t.Precision {
-		return "", false
-	}
-	if t.Scale > 0 {
-		out = strings.Repeat("0", max(0, t.Scale+1-len(out))) + out
-		out = out[:len(out)-t.Scale] + "." + out[len(out)-t.Scale:]
-	}
-	if m[1] == "-" && n.Sign() != 0 {
-		out = "-" + out
-	}
-	return out, true
 }
 
 func allDigits(s string) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // span is the range of a column's values in one file. The zero span is unbounded.
@@ -53,7 +54,7 @@ func (s *span) atLeast(v value) bool { return s.knows(hasMin) && compare(s.min, 
 
 // setMin sets a lower bound from the statistics.
 func (s *span) setMin(t delta.DataType, raw string) {
-	if v, ok := bound(t, raw, down); ok {
+	if v, ok := bound(t, raw, sqltype.Floor); ok {
 		s.min = v
 		s.known |= hasMin
 	}
@@ -61,7 +62,7 @@ func (s *span) setMin(t delta.DataType, raw string) {
 
 // setMax sets an upper bound from the statistics.
 func (s *span) setMax(t delta.DataType, raw string) {
-	v, ok := bound(t, raw, up)
+	v, ok := bound(t, raw, sqltype.Ceiling)
 	if !ok {
 		return
 	}
@@ -96,7 +97,7 @@ var (
 )
 
 // bound parses one JSON value of minValues or maxValues, rounded outwards.
-func bound(t delta.DataType, raw string, r rounding) (value, bool) {
+func bound(t delta.DataType, raw string, r sqltype.Rounding) (value, bool) {
 	switch t := t.(type) {
 	case delta.Decimal:
 		return decimalBound(raw, t, r)
@@ -115,7 +116,7 @@ func bound(t delta.DataType, raw string, r rounding) (value, bool) {
 	return value{}, false
 }
 
-func textBound(t delta.Primitive, text string, r rounding) (value, bool) {
+func textBound(t delta.Primitive, text string, r sqltype.Rounding) (value, bool) {
 	switch t {
 	case delta.String:
 		return value{s: text}, true
@@ -127,7 +128,7 @@ func textBound(t delta.Primitive, text string, r rounding) (value, bool) {
 		if !ok || compare(v, firstInstant) < 0 {
 			return value{}, false
 		}
-		if r == down {
+		if r == sqltype.Floor {
 			v.n -= slack
 		} else {
 			v.n += slack

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // value is a constant of any type with an order. Integers, booleans, days, microseconds and
@@ -49,7 +50,7 @@ func bounded(t delta.DataType) bool {
 func parseExact(t delta.DataType, text string) (value, bool) {
 	switch t := t.(type) {
 	case delta.Decimal:
-		return decimalValue(text, t, exact)
+		return decimalValue(text, t)
 	case delta.Primitive:
 		switch t {
 		case delta.Byte, delta.Short, delta.Integer, delta.Long:
@@ -81,8 +82,8 @@ func boolean(text string) (value, bool) {
 }
 
 func day(text string) (value, bool) {
-	d, err := time.Parse(time.DateOnly, text)
-	return value{n: d.Unix() / (24 * 60 * 60)}, err == nil && d.Year() > 0
+	d, ok := sqltype.ParseDate(text)
+	return value{n: d.Unix() / (24 * 60 * 60)}, ok
 }
 
 // instant parses a point in time, in microseconds.

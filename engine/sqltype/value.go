@@ -2,7 +2,6 @@ package sqltype
 
 import (
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -24,30 +23,6 @@ func AppendFloat(dst []byte, f float64, bits int) []byte {
 		format = 'e'
 	}
 	return strconv.AppendFloat(dst, f, format, -1, bits)
-}
-
-// FormatDecimal prints unscaled × 10^-scale with scale digits after the point, and
-// at least one before it. The scale is not negative.
-func FormatDecimal(unscaled *big.Int, scale int) string {
-	digits, sign := unscaled.String(), ""
-	if unscaled.Sign() < 0 {
-		digits, sign = digits[1:], "-"
-	}
-	if scale == 0 {
-		return sign + digits
-	}
-	digits = strings.Repeat("0", max(0, scale+1-len(digits))) + digits
-	return sign + digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
-}
-
-// FromBigEndian reads an integer in two's complement, as Parquet stores unscaled
-// decimals.
-func FromBigEndian(b []byte) *big.Int {
-	n := new(big.Int).SetBytes(b)
-	if len(b) > 0 && b[0] >= 0x80 {
-		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-	}
-	return n
 }
 
 // The strict forms of dates and times are those that every SQL engine reads alike:

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // parseJSON parses a value in statistics. It returns nil if the value is invalid for
@@ -77,7 +78,10 @@ func parse(t arrow.DataType, text string) any {
 	case *arrow.BinaryType:
 		return []byte(text)
 	case *arrow.Decimal128Type:
-		return parseDecimal(t, text)
+		// A rounded bound would be wrong.
+		if n, ok := sqltype.ParseDecimal(text, int(t.Precision), int(t.Scale), sqltype.Exact); ok {
+			return decimal128.FromBigInt(n)
+		}
 	case *arrow.Date32Type:
 		if at, err := time.Parse(time.DateOnly, text); err == nil {
 			return arrow.Date32FromTime(at)
@@ -96,25 +100,6 @@ func parseInteger[T int8 | int16 | int32 | int64](text string, bits int) any {
 		return nil
 	}
 	return T(n)
-}
-
-// parseDecimal does not round, because a rounded bound would be wrong.
-func parseDecimal(t *arrow.Decimal128Type, text string) any {
-	const most = 100 // bounds digits and exponent, so that parsing is cheap
-	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	if places, err := strconv.Atoi(exponent); len(text) > most || exponent != "" && (err != nil || max(places, -places) > most) {
-		return nil
-	}
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return nil
-	}
-	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Scale)), nil)
-	r.Mul(r, new(big.Rat).SetInt(scale))
-	if !r.IsInt() || len(new(big.Int).Abs(r.Num()).String()) > int(t.Precision) {
-		return nil
-	}
-	return decimal128.FromBigInt(r.Num())
 }
 
 // timeLayouts are the forms of timestamps in statistics and partition values.
