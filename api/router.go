@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/infer"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/query"
@@ -44,6 +45,7 @@ type Deps struct {
 	Tables        access.Tables
 	TableFiles    table.Files
 	Writes        write.Service
+	Inference     infer.Service
 	Maintenance   maintain.Service
 	TableRules    table.Rules
 	Policies      admin.Policies
@@ -134,6 +136,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	tables.Routes(api, deps.Tables)
 	tables.FileRoutes(api, deps.TableFiles)
 	tables.RowRoutes(api, deps.Writes)
+	tables.InferRoutes(api, deps.Inference)
 	tables.MaintenanceRoutes(api, deps.Maintenance)
 	tables.ConstraintRoutes(api, deps.TableRules)
 	tables.KeyRoutes(api, deps.TableRules)

@@ -58,6 +58,7 @@ var allowed = map[string][]string{
 	"engine/ingest/contentcoding": {"engine/ingest/staging"},
 	"engine/ingest/jsonbody":      {"engine/ingest/staging"},
 	"engine/ingest/csvbody":       {"engine/ingest/jsonbody", "engine/ingest/staging"},
+	"engine/ingest/csvinfer":      {"engine", "engine/ingest/contentcoding", "engine/ingest/csvbody", "engine/ingest/staging"},
 	"engine/ingest/arrowbody":     {"engine/arrowcheck", "engine/ingest/staging"},
 	"engine/ingest/parquetbody":   {"engine", "engine/sqltype", "engine/ingest/staging"},
 	"engine/analysis":             {"engine", "engine/llm"},
@@ -131,6 +132,8 @@ var allowed = map[string][]string{
 	"api/ops/table": {"api/ops/fault", "api/ops/caller", "api/ops/revocation", "api/ops/access", "api/ops/operation", "api/ops/query",
 		"api/ops/write",
 		"auth", "catalog", "catalog/authz", "engine/...", "sessions"},
+	"api/ops/infer": {"api/ops/fault", "api/ops/caller", "api/ops/revocation", "api/ops/access", "auth", "catalog", "engine/...",
+		"sessions"},
 	"api/ops/maintain": {"api/ops/fault", "api/ops/caller", "api/ops/lake", "api/ops/access", "api/ops/operation", "api/ops/query",
 		"api/ops/write",
 		"auth", "catalog", "catalog/authz", "engine/...", "sessions"},
@@ -161,7 +164,7 @@ var endToEnd = []string{"cmd/e2e/harness", "cmd/lakewarden/config"}
 var except = map[string][]string{
 	// Only cmd chooses the engine and the stores. All other packages use contracts.
 	"api/problem": implementations, "api/ops/lake": implementations, "api/ops/access": implementations, "api/ops/query": implementations,
-	"api/ops/write": implementations, "api/ops/table": implementations, "api/ops/maintain": implementations, "api/ops/admin": implementations,
+	"api/ops/write": implementations, "api/ops/table": implementations, "api/ops/infer": implementations, "api/ops/maintain": implementations, "api/ops/admin": implementations,
 	// lake: the HTTP layer must not open tables.
 	"api": {"api/ops/lake"}, "api/v1": {"api/ops/lake"}, "api/v1/queries": {"api/ops/lake"}, "api/v1/tables": {"api/ops/lake"},
 	"api/v1/policies": {"api/ops/lake"}, "api/v1/organisations": {"api/ops/lake"}, "api/v1/storages": {"api/ops/lake"},

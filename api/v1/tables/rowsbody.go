@@ -90,9 +90,12 @@ func badMedia(field, message string) error {
 	return &problem.Refusal{Code: "unsupported_media_type", Details: []problem.Detail{{Field: field, Message: message}}}
 }
 
-// IsStream reports whether the body of a request is a stream of rows, which the operation
-// limits itself.
+// IsStream reports whether the body of a request is a stream of rows or a file, which the
+// operation limits itself.
 func IsStream(r *http.Request) bool {
+	if r.Method == http.MethodPost && r.URL.Path == inferPath {
+		return true
+	}
 	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/v1/tables/") ||
 		!strings.HasSuffix(r.URL.Path, "/rows") && !strings.HasSuffix(r.URL.Path, "/rows/merge") {
 		return false

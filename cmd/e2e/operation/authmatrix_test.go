@@ -95,6 +95,8 @@ var operationAccess = map[string]accessNeeds{
 	"listPolicyHistory": {"rls_policies:read", ""},
 	"simulatePolicies":  {"rls_policies:write", `{"tableFqn":"lake.x.y","role":"viewer"}`},
 
+	"inferSchema": {"tables:modify", ""},
+
 	"insertRows": {"rows:insert", `{"rows":[]}`},
 	"mergeRows":  {"", `{"rows":[]}`},
 	"updateRows": {"rows:update", `{"where":"true","set":{"a":"1"}}`},

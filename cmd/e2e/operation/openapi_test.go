@@ -117,7 +117,11 @@ func (op operation) body(d description) (schema, bool) {
 	if op.RequestBody == nil {
 		return schema{}, false
 	}
-	return d.resolve(op.RequestBody.Content["application/json"].Schema), true
+	content, isJSON := op.RequestBody.Content["application/json"]
+	if !isJSON { // an upload
+		return schema{}, false
+	}
+	return d.resolve(content.Schema), true
 }
 
 func TestOpenAPIFileIsWhatTheServerSays(t *testing.T) {

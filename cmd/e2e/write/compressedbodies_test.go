@@ -143,8 +143,8 @@ func TestCSVOfOtherPrograms(t *testing.T) {
 		{"encoding", "utf-7"}:    `csv_encoding: expected value to be one of "utf-8, latin-1, windows-1252, utf-16"`,
 		{"decimal", ","}:         `csv_decimal: expected value to be one of "point, comma"`,
 		{"date_format", "%d.%m"}: "csv_date_format: must have one of %Y and %y",
-		{"date_format", "%c"}: "csv_date_format: must have only the directives " +
-			"%Y %y %m %-m %b %B %d %-d %a %A %j %H %-H %I %-I %p %M %-M %S %-S %g %f %z %%",
+		{"date_format", "%c"}: "csv_date_format: must have only the directives %Y %y %m %-m %b %B %d %-d %a %A %j " +
+			"%H %-H %I %-I %p %M %-M %S %-S %g %f %z %%",
 		{"timestamp_format", "%H:%M"}: "csv_timestamp_format: must have one of %Y and %y",
 		{"columns", "a\nb"}:           "csv_columns: must be one CSV record of column names",
 		{"columns", ","}:              "csv_columns: must name a column",

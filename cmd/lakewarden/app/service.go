@@ -236,6 +236,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 			Revocations: revocations, Leases: leases, Operations: operations,
 		},
 		Tables: tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
+		Inference:   newInference(settings, store, queries, writes),
 		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
 		Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
 		Queries:    queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(settings),

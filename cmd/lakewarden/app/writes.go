@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/infer"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -48,6 +49,14 @@ func newWrites(
 		}
 	})
 	return writes, nil
+}
+
+// newInference stores uploads where rows wait for their commit, under the same limits.
+func newInference(settings config.Settings, store *authz.Store, queries *query.Service, writes write.Service) infer.Service {
+	return infer.Service{
+		Store: store, Tables: queries.Tables, Pool: queries.Pool, Confirmed: queries.Confirmed, Revocations: queries.Revocations,
+		Scratch: writes.Scratch, Bytes: writes.StagedBytes, BodyRows: settings.BodyRows, Timeout: settings.MaxTimeout,
+	}
 }
 
 // recreate makes dir an empty directory that only this user can access.

@@ -234,12 +234,12 @@ func (c *Cells) Quoted(text []byte) (message string) {
 			return ""
 		}
 	case KindDate:
-		if v, ok := parseDate(text); ok {
+		if v, ok := ParseDate(text); ok {
 			c.Date(v)
 			return ""
 		}
 	case KindTimestamp, KindTimestampNTZ:
-		if v, ok := parseTimestamp(text, c.Typ.Kind == KindTimestamp); ok {
+		if v, ok := ParseTimestamp(text, c.Typ.Kind == KindTimestamp); ok {
 			c.Timestamp(v)
 			return ""
 		}

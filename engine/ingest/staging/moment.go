@@ -3,8 +3,8 @@ package staging
 // MicrosOfDay is the number of microseconds of a day.
 const MicrosOfDay = 24 * 60 * 60 * 1_000_000
 
-// parseDate reads YYYY-MM-DD as days since 1970-01-01.
-func parseDate(text []byte) (int32, bool) {
+// ParseDate reads YYYY-MM-DD as days since 1970-01-01.
+func ParseDate(text []byte) (int32, bool) {
 	if len(text) != 10 || text[4] != '-' || text[7] != '-' {
 		return 0, false
 	}
@@ -59,13 +59,13 @@ func daysBefore(year, month int) int {
 	return days - epoch
 }
 
-// parseTimestamp reads an RFC 3339 timestamp as microseconds since 1970-01-01,
+// ParseTimestamp reads an RFC 3339 timestamp as microseconds since 1970-01-01,
 // in UTC if it has an offset. Digits beyond the microsecond must be zeros.
-func parseTimestamp(text []byte, offset bool) (int64, bool) {
+func ParseTimestamp(text []byte, offset bool) (int64, bool) {
 	if len(text) < 19 || text[10] != 'T' && text[10] != ' ' && text[10] != 't' || text[13] != ':' || text[16] != ':' {
 		return 0, false
 	}
-	days, ok := parseDate(text[:10])
+	days, ok := ParseDate(text[:10])
 	hour, ok1 := twoDigits(text[11:])
 	minute, ok2 := twoDigits(text[14:])
 	second, ok3 := twoDigits(text[17:])

@@ -1,0 +1,286 @@
+package csvinfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+
+	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+)
+
+// maxProblems is how many problems are described; all are counted.
+const maxProblems = 100
+
+// maxColumns is the largest number of columns that a request for a new table may have.
+const maxColumns = 10_000
+
+// maxColumnsOption bounds the option csv_columns as part of a URL.
+const maxColumnsOption = 6000
+
+// Request describes a spooled file.
+type Request struct {
+	// Given are the options that the caller has set.
+	Given csvbody.Options
+	// Encoding is that of [Spooled].
+	Encoding csvbody.Encoding
+	// Proposed is what the engine has found; the zero value proposes nothing.
+	Proposed Proposal
+	// Rows is the largest number of rows of one load, 0 for any.
+	Rows int64
+	// RowBytes bounds the length of a record; 0 means the default of package staging.
+	RowBytes int64
+}
+
+// inference is one reading of a file. It belongs to one goroutine.
+type inference struct {
+	records      *csvbody.Records
+	dates, times []timeForm
+	columns      []*column
+	header       []string
+	// counted is the memory of distinct values.
+	counted int64
+	rows    int64
+	first   int64 // the line of the first row
+	out     Inferred
+}
+
+func (in *inference) problem(line int64, message string) {
+	in.out.Total++
+	if len(in.out.Problems) < maxProblems {
+		in.out.Problems = append(in.out.Problems, Problem{line, message})
+	}
+}
+
+// Infer reads a file to its end. Errors are those of the context and of body,
+// [*csvbody.OptionError] for options that are invalid, and [*staging.SyntaxError] and
+// [*staging.CutError] for a file that is not CSV.
+func Infer(ctx context.Context, body io.Reader, req Request) (*Inferred, error) {
+	options := req.options()
+	dialect, err := options.Dialect()
+	if err != nil {
+		return nil, err
+	}
+	limit := staging.Limits{RowBytes: req.RowBytes}.WithDefaults().RowBytes
+	in := &inference{
+		dates: formsFor(dialect.DateFormat, req.Proposed.DateFormat, []timeForm{{}}, dateForms),
+		times: formsFor(dialect.TimestampFormat, req.Proposed.TimestampFormat, []timeForm{{}, {offset: true}}, timeForms),
+	}
+	meter := staging.NewMeter(ctx, body, 0)
+	if in.records, err = csvbody.NewRecords(meter, dialect, limit); err == nil {
+		err = in.read(dialect, limit, req.Rows)
+	}
+	if err != nil {
+		var long *staging.LimitError
+		if errors.As(err, &long) {
+			err = tooLong(in.records.NextLine(), long.Limit)
+		}
+		return nil, meter.Cut(err, staging.CSV)
+	}
+	return in.finish(options, dialect), nil
+}
+
+// tooLong is the error for a record that a load refuses.
+func tooLong(line, limit int64) error {
+	return &staging.SyntaxError{Format: staging.CSV, Line: line, Offset: -1, Text: fmt.Sprintf("a line is longer than %d bytes", limit)}
+}
+
+// options returns the given options, completed by what was found at the beginning of the file.
+func (r Request) options() csvbody.Options {
+	o := r.Given
+	o.Columns = ""
+	if o.Encoding == "" && r.Encoding != csvbody.UTF8 {
+		o.Encoding = string(r.Encoding)
+	}
+	if o.Delimiter == "" {
+		o.Delimiter = r.Proposed.Delimiter
+	}
+	if o.Quote == "" {
+		o.Quote = r.Proposed.Quote
+	}
+	if o.Header == "" && r.Proposed.NoHeader {
+		o.Header = csvbody.HeaderAbsent
+	}
+	if o.Quote == o.Delimiter && r.Given.Quote == "" {
+		o.Quote = "" // a given delimiter that was proposed as the quote
+	}
+	return o
+}
+
+func (in *inference) read(dialect csvbody.Dialect, rowBytes, most int64) error {
+	for begun := false; ; {
+		fields, size, err := in.records.Next()
+		if errors.Is(err, io.EOF) {
+			if !begun {
+				return &staging.SyntaxError{Format: staging.CSV, Line: 1, Offset: -1, Text: "the file has no line"}
+			}
+			return nil
+		}
+		if err == nil && size > rowBytes { // a load refuses it too
+			err = tooLong(in.records.Line(), rowBytes)
+		}
+		if err != nil {
+			return err
+		}
+		if !begun {
+			begun = true
+			in.begin(fields, dialect.NoHeader)
+			if !dialect.NoHeader {
+				continue
+			}
+		}
+		if csvbody.IsEmptyLine(fields, len(in.columns)) {
+			continue
+		}
+		in.row(fields, most)
+	}
+}
+
+// begin makes the columns from the first record.
+func (in *inference) begin(fields []csvbody.Field, noHeader bool) {
+	for _, f := range fields {
+		in.columns = append(in.columns, newColumn(in))
+		name := ""
+		if !noHeader {
+			name = string(in.records.Text(f))
+		}
+		in.header = append(in.header, name)
+	}
+	if len(fields) > maxColumns {
+		in.problem(1, fmt.Sprintf("the file has %d columns; a table is made with at most %d", len(fields), maxColumns))
+	}
+}
+
+func (in *inference) row(fields []csvbody.Field, most int64) {
+	if in.rows++; in.rows == 1 {
+		in.first = in.records.Line()
+	}
+	if in.rows-1 == most && most > 0 {
+		in.problem(in.records.Line(), fmt.Sprintf("one request loads at most %d rows: split the file before this line", most))
+	}
+	if len(fields) != len(in.columns) {
+		in.problem(in.records.Line(), fmt.Sprintf("%d fields; the first line has %d", len(fields), len(in.columns)))
+		fields = fields[:min(len(fields), len(in.columns))]
+	}
+	for i, f := range fields {
+		if !in.records.IsNull(f) {
+			in.columns[i].add(in.records.Text(f))
+		}
+	}
+}
+
+// finish decides what holds for the whole file.
+func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *Inferred {
+	separator := in.separator(options, dialect)
+	date, timestamp := in.chooseForms()
+	if options.DateFormat == "" {
+		options.DateFormat = in.used(date, in.dates, func(c *column) forms { return c.dates })
+	}
+	if options.TimestampFormat == "" {
+		options.TimestampFormat = in.used(timestamp, in.times, func(c *column) forms { return c.times })
+	}
+	if separator == ',' {
+		options.Decimal = csvbody.DecimalComma
+	}
+	names := tableNames(in.header)
+	if !dialect.NoHeader && !found(in.header, names) {
+		options.Columns = csvbody.ColumnList(names)
+		if len(url.QueryEscape(options.Columns)) > maxColumnsOption {
+			in.problem(1, "the names of the columns are too long for csv_columns: give the columns shorter names that tables can have")
+		}
+	}
+	for text, value := range usual(&options) {
+		if *text == value {
+			*text = ""
+		}
+	}
+	in.out.Options, in.out.Rows = options, in.rows
+	for i, c := range in.columns {
+		column := Column{Name: names[i], Type: c.typ(separator, date, timestamp), Nullable: c.values < in.rows || in.rows == 0}
+		if column.Type.Kind == Text && !c.invalid {
+			column.Values = c.candidates()
+		}
+		in.out.Columns = append(in.out.Columns, column)
+	}
+	return &in.out
+}
+
+// separator returns the decimal separator: a given one, or a comma if more columns have it and
+// it does not separate the fields.
+func (in *inference) separator(options csvbody.Options, dialect csvbody.Dialect) byte {
+	switch {
+	case options.Decimal == csvbody.DecimalComma:
+		return ','
+	case options.Decimal != "" || dialect.Comma == ',' || dialect.Comma == 0:
+		return '.'
+	}
+	points, commas := 0, 0
+	for _, c := range in.columns {
+		switch {
+		case !c.numbers.possible || c.values == 0:
+		case c.numbers.separator == '.':
+			points++
+		case c.numbers.separator == ',':
+			commas++
+		}
+	}
+	if commas > points {
+		return ','
+	}
+	return '.'
+}
+
+// chooseForms returns the forms of dates and timestamps, and reports those that leave open
+// which number is the day.
+func (in *inference) chooseForms() (date, timestamp int) {
+	var dates, times []forms
+	for _, c := range in.columns {
+		if c.values > 0 {
+			dates, times = append(dates, c.dates), append(times, c.times)
+		}
+	}
+	date, twin := choose(in.dates, dates)
+	in.ambiguous("csv_date_format", in.dates, date, twin)
+	timestamp, twin = choose(in.times, times)
+	in.ambiguous("csv_timestamp_format", in.times, timestamp, twin)
+	return date, timestamp
+}
+
+func (in *inference) ambiguous(option string, list []timeForm, chosen, twin int) {
+	if twin < 0 {
+		return
+	}
+	in.problem(in.first, fmt.Sprintf("every day is at most 12, so that the order of day and month is unknown: set %s to %s or %s", option,
+		list[chosen].text(), list[twin].text()))
+}
+
+// used returns the text of the chosen form if a column is in it.
+func (in *inference) used(chosen int, list []timeForm, set func(*column) forms) string {
+	for _, c := range in.columns {
+		if c.values > 0 && in.heldBy(set(c), list, chosen) >= 0 {
+			return list[chosen].text()
+		}
+	}
+	return ""
+}
+
+// usual yields the options that have a default, with it.
+func usual(o *csvbody.Options) iter.Seq2[*string, string] {
+	return func(yield func(*string, string) bool) {
+		_ = yield(&o.Delimiter, ",") && yield(&o.Quote, `"`) && yield(&o.Header, csvbody.HeaderPresent) &&
+			yield(&o.Encoding, string(csvbody.UTF8)) && yield(&o.Decimal, csvbody.DecimalPoint)
+	}
+}
+
+// Dialect returns the options with their defaults.
+func (i *Inferred) Dialect() csvbody.Options {
+	o := i.Options
+	for text, value := range usual(&o) {
+		*text = cmp.Or(*text, value)
+	}
+	return o
+}

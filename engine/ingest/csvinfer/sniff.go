@@ -1,0 +1,81 @@
+package csvinfer
+
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
+)
+
+// Proposal is what an engine finds at the beginning of a file. Empty members propose nothing.
+type Proposal struct {
+	Delimiter, Quote            string
+	NoHeader                    bool
+	DateFormat, TimestampFormat string
+}
+
+// SniffSQL returns SQL that describes the sample at path, for [ReadProposal]. Given options are
+// taken as they are.
+func SniffSQL(path string, given csvbody.Options) string {
+	sql := `SELECT "Delimiter"::VARCHAR, "Quote"::VARCHAR, "HasHeader"::VARCHAR, coalesce("DateFormat", '')::VARCHAR, ` +
+		`coalesce("TimestampFormat", '')::VARCHAR, len("Columns")::BIGINT FROM sniff_csv(` + engine.QuoteString(path) +
+		", ignore_errors=true, strict_mode=true"
+	for _, option := range [][2]string{{"delim", given.Delimiter}, {"quote", given.Quote}, {"nullstr", given.Null}} {
+		if option[1] != "" {
+			sql += ", " + option[0] + "=" + engine.QuoteString(option[1])
+		}
+	}
+	switch given.Header {
+	case csvbody.HeaderPresent:
+		sql += ", header=true"
+	case csvbody.HeaderAbsent:
+		sql += ", header=false"
+	}
+	return sql + ")"
+}
+
+// ReadProposal reads the row that [SniffSQL] selects. line is the first line of the sample.
+func ReadProposal(r engine.Row, line string) Proposal {
+	p := Proposal{
+		Delimiter: one(r.Text(0)), Quote: one(r.Text(1)), NoHeader: r.Text(2) == "false",
+		DateFormat: r.Text(3), TimestampFormat: r.Text(4),
+	}
+	if p.Delimiter == p.Quote {
+		p.Quote = ""
+	}
+	if r.Int64(5) <= 1 { // the engine also proposes a delimiter that does not occur
+		p.Delimiter = usualDelimiter(line)
+	}
+	return p
+}
+
+// one returns a text of one ASCII character, or "".
+func one(text string) string {
+	if len(text) != 1 || text[0] >= 0x80 || strings.Contains("\x00\r\n", text) {
+		return ""
+	}
+	return text
+}
+
+// usualDelimiter returns the delimiter that occurs most in a line, outside of quotes, or "".
+func usualDelimiter(line string) string {
+	best, most := "", 0
+	for _, d := range []string{",", ";", "\t", "|"} {
+		n, quoted := 0, false
+		for i := range len(line) {
+			switch {
+			case line[i] == '"':
+				quoted = !quoted
+			case line[i] == d[0] && !quoted:
+				n++
+			}
+		}
+		if n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// Unread is the proposal for a sample that the engine cannot read. line is its first line.
+func Unread(line string) Proposal { return Proposal{Delimiter: usualDelimiter(line)} }
