@@ -179,7 +179,7 @@ func (e *statsEncoder) bound(t DataType, text *string, upper bool) any {
 		case String:
 			return e.textBound(*text, upper)
 		case Date:
-			if _, ok := sqltype.ParseDate(*text); ok {
+			if _, ok := sqltype.ParseDays(*text); ok {
 				return *text
 			}
 		case Timestamp, TimestampNTZ:
@@ -207,8 +207,11 @@ func floatBound(text string, bits int, upper bool) any {
 // timeBound rounds a lower bound down and an upper bound up to milliseconds, the
 // precision of statistics.
 func timeBound(text string, upper, zoned bool) any {
-	at, ok := parseTimestamp(text)
+	at, ok := sqltype.ParseInstant(text)
 	if !ok {
+		at, ok = sqltype.ParseTimestamp(text)
+	}
+	if !ok || at.Year() < 1 || at.Year() > 9999 {
 		return nil
 	}
 	ms := at.Truncate(time.Millisecond)

@@ -124,7 +124,12 @@ func textBound(t delta.Primitive, text string, r sqltype.Rounding) (value, bool)
 		v, ok := day(text)
 		return v, ok && compare(v, firstDay) >= 0
 	case delta.Timestamp, delta.TimestampNTZ:
-		v, ok := instant(timestampLayout(t, text), text)
+		// An instant without an offset, or a local time with one, would be ambiguous.
+		offset := sqltype.WithoutOffset
+		if t == delta.Timestamp {
+			offset = sqltype.WithOffset
+		}
+		v, ok := instant(text, offset)
 		if !ok || compare(v, firstInstant) < 0 {
 			return value{}, false
 		}
@@ -136,19 +141,6 @@ func textBound(t delta.Primitive, text string, r sqltype.Rounding) (value, bool)
 		return v, true
 	}
 	return value{}, false
-}
-
-// timestampLayout returns the required format of a bound. An instant without an offset, or a local
-// time with one, would be ambiguous.
-func timestampLayout(t delta.Primitive, text string) string {
-	layout := "2006-01-02T15:04:05"
-	if len(text) > len(time.DateOnly) && text[len(time.DateOnly)] == ' ' {
-		layout = time.DateTime
-	}
-	if t == delta.Timestamp {
-		layout += "Z07:00"
-	}
-	return layout
 }
 
 // unquoted parses a JSON string.

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -61,9 +60,9 @@ func parseExact(t delta.DataType, text string) (value, bool) {
 		case delta.Date:
 			return day(text)
 		case delta.Timestamp:
-			return instant(time.DateTime, strings.TrimSuffix(text, "+00"))
+			return instant(strings.TrimSuffix(text, "+00"), sqltype.WithoutOffset)
 		case delta.TimestampNTZ:
-			return instant(time.DateTime, text)
+			return instant(text, sqltype.WithoutOffset)
 		case delta.String:
 			return value{s: text}, utf8.ValidString(text)
 		}
@@ -82,14 +81,14 @@ func boolean(text string) (value, bool) {
 }
 
 func day(text string) (value, bool) {
-	d, ok := sqltype.ParseDate(text)
-	return value{n: d.Unix() / (24 * 60 * 60)}, ok
+	d, ok := sqltype.ParseDays(text)
+	return value{n: int64(d)}, ok
 }
 
 // instant parses a point in time, in microseconds.
-func instant(layout, text string) (value, bool) {
-	at, err := time.Parse(layout, text)
-	return value{n: at.UnixMicro()}, err == nil && at.Year() > 0 && at.Nanosecond()%1000 == 0
+func instant(text string, offset sqltype.Offset) (value, bool) {
+	n, ok := sqltype.ParseMicros(text, offset)
+	return value{n: n}, ok
 }
 
 // wide returns a decimal of 128 bits.

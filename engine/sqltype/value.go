@@ -37,8 +37,8 @@ func FormatTimestamp(t time.Time) string { return t.UTC().Format(timestampLayout
 
 // ParseDate reads a strict date: yyyy-mm-dd.
 func ParseDate(text string) (time.Time, bool) {
-	t, err := time.Parse(time.DateOnly, text)
-	return t, err == nil && t.Year() > 0
+	days, ok := ParseDays(text)
+	return time.UnixMicro(int64(days) * MicrosOfDay).UTC(), ok
 }
 
 // ParseTimestamp reads a strict timestamp: a strict date, alone or with a blank or T
@@ -47,14 +47,8 @@ func ParseTimestamp(text string) (time.Time, bool) {
 	if t, ok := ParseDate(text); ok {
 		return t, true
 	}
-	if len(text) < len(time.DateTime) || len(text) > len(timestampLayout) || text[10] != ' ' && text[10] != 'T' {
-		return time.Time{}, false
-	}
-	if fraction := text[len(time.DateTime):]; fraction == "." || fraction != "" && fraction[0] != '.' {
-		return time.Time{}, false
-	}
-	t, err := time.Parse(timestampLayout, text[:10]+" "+text[11:])
-	return t, err == nil && t.Year() > 0
+	micros, ok := ParseMicros(text, WithoutOffset)
+	return time.UnixMicro(micros).UTC(), ok && len(text) <= len(timestampLayout) && text[10] != 't'
 }
 
 // ParseInstant reads a strict timestamp with a time and an offset: Z, +hh or +hh:mm.
@@ -64,15 +58,11 @@ func ParseInstant(text string) (time.Time, bool) {
 	if i < len(time.DateTime) {
 		return time.Time{}, false
 	}
+	offset := text[i:]
+	if len(offset) == len("+hh") {
+		offset += ":00"
+	}
 	local, ok := ParseTimestamp(text[:i])
-	if !ok {
-		return time.Time{}, false
-	}
-	for _, layout := range []string{"Z07:00", "-07"} {
-		if zone, err := time.Parse(layout, text[i:]); err == nil {
-			_, seconds := zone.Zone()
-			return local.Add(-time.Duration(seconds) * time.Second), true
-		}
-	}
-	return time.Time{}, false
+	minutes, valid := parseOffset(offset)
+	return local.Add(-time.Duration(minutes) * time.Minute), ok && valid
 }

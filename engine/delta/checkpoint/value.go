@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -27,11 +26,11 @@ func parseJSON(t arrow.DataType, raw jsontext.Value) any {
 			return nil
 		}
 	case *arrow.TimestampType:
-		// A timestamp without an offset is ambiguous if the type has a time zone, and
-		// so is one with an offset if it has none.
-		if !quoted || hasOffset(text) != (t.TimeZone != "") {
+		// A timestamp without an offset is ambiguous if the type has a time zone.
+		if !quoted {
 			return nil
 		}
+		return parseTime(t, text, sqltype.WithOffset)
 	case *arrow.Float32Type, *arrow.Float64Type:
 		if quoted && text != "NaN" && text != "Infinity" && text != "-Infinity" {
 			return nil
@@ -83,13 +82,23 @@ func parse(t arrow.DataType, text string) any {
 			return decimal128.FromBigInt(n)
 		}
 	case *arrow.Date32Type:
-		if at, err := time.Parse(time.DateOnly, text); err == nil {
-			return arrow.Date32FromTime(at)
+		if days, ok := sqltype.ParseDays(text); ok {
+			return arrow.Date32(days)
 		}
 	case *arrow.TimestampType:
-		if t.TimeZone != "" || !hasOffset(text) { // readers ignore an offset if the type has no time zone
-			return parseTime(text)
-		}
+		return parseTime(t, text, sqltype.OptionalOffset)
+	}
+	return nil
+}
+
+// parseTime parses a timestamp in microseconds. If the type has no time zone, an offset is
+// ambiguous, because readers ignore it; otherwise zoned says whether there must be one.
+func parseTime(t *arrow.TimestampType, text string, zoned sqltype.Offset) any {
+	if t.TimeZone == "" {
+		zoned = sqltype.WithoutOffset
+	}
+	if n, ok := sqltype.ParseMicros(text, zoned); ok {
+		return arrow.Timestamp(n)
 	}
 	return nil
 }
@@ -100,25 +109,4 @@ func parseInteger[T int8 | int16 | int32 | int64](text string, bits int) any {
 		return nil
 	}
 	return T(n)
-}
-
-// timeLayouts are the forms of timestamps in statistics and partition values.
-// time.Parse accepts a fractional second after each of them.
-var timeLayouts = []string{
-	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
-}
-
-// parseTime parses a timestamp in microseconds. Without an offset it is in UTC.
-func parseTime(text string) any {
-	for _, layout := range timeLayouts {
-		if at, err := time.Parse(layout, text); err == nil && at.Nanosecond()%1000 == 0 {
-			return arrow.Timestamp(at.UnixMicro())
-		}
-	}
-	return nil
-}
-
-func hasOffset(text string) bool {
-	_, clock, _ := strings.Cut(text, ":")
-	return strings.ContainsAny(clock, "Zz+-")
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // TimeFormat is a form of dates or timestamps, in a subset of the directives of strptime as
@@ -166,7 +166,7 @@ func (f *TimeFormat) Timestamp(text []byte) (micros int64, ok bool) {
 		}
 	}
 	seconds := int64((v.hour*60+v.minute-v.offset)*60 + v.second)
-	return int64(days)*staging.MicrosOfDay + seconds*1_000_000 + v.micros, true
+	return int64(days)*sqltype.MicrosOfDay + seconds*1_000_000 + v.micros, true
 }
 
 // days returns the date. The day of the week, if the text has one, must be that of the date.
@@ -174,12 +174,12 @@ func (v *instant) days() (int32, bool) {
 	days, ok := int32(0), false
 	if v.yearDay > 0 {
 		var last int32
-		days, ok = staging.Days(v.year, 1, 1)
-		last, _ = staging.Days(v.year, 12, 31)
+		days, ok = sqltype.Days(v.year, 1, 1)
+		last, _ = sqltype.Days(v.year, 12, 31)
 		days += int32(v.yearDay) - 1 //nolint:gosec // of three digits
 		ok = ok && days <= last
 	} else {
-		days, ok = staging.Days(v.year, v.month, v.day)
+		days, ok = sqltype.Days(v.year, v.month, v.day)
 	}
 	const thursday = 4 // 1970-01-01
 	if v.weekdayGiven && ok {
@@ -235,7 +235,9 @@ func (v *instant) take(directive byte, text []byte) (rest []byte, ok bool) {
 		rest, ok = digits(text, 3, 3, &millis)
 		v.micros = int64(millis) * 1000
 	case 'f':
-		v.micros, rest, ok = staging.Fraction(text)
+		var tail string
+		v.micros, tail, ok = sqltype.Fraction(string(text))
+		rest = text[len(text)-len(tail):]
 	case 'p':
 		if ok = len(text) >= 2 && text[1]|' ' == 'm' && (text[0]|' ' == 'a' || text[0]|' ' == 'p'); ok {
 			v.afternoon, rest = text[0]|' ' == 'p', text[2:]

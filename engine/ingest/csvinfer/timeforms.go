@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
-	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // timeForm is a form in which a column's dates or timestamps may be written.
@@ -23,7 +23,7 @@ func (f timeForm) text() string {
 
 func (f timeForm) isDate(text []byte) bool {
 	if f.format == nil {
-		_, ok := staging.ParseDate(text)
+		_, ok := sqltype.ParseDays(string(text))
 		return ok
 	}
 	_, ok := f.format.Date(text)
@@ -32,7 +32,11 @@ func (f timeForm) isDate(text []byte) bool {
 
 func (f timeForm) isTimestamp(text []byte) bool {
 	if f.format == nil {
-		_, ok := staging.ParseTimestamp(text, f.offset)
+		mode := sqltype.WithoutOffset
+		if f.offset {
+			mode = sqltype.WithOffset
+		}
+		_, ok := sqltype.ParseMicros(string(text), mode)
 		return ok
 	}
 	_, ok := f.format.Timestamp(text)

@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Cells builds the values of a column, or of a part of one.
@@ -234,12 +236,16 @@ func (c *Cells) Quoted(text []byte) (message string) {
 			return ""
 		}
 	case KindDate:
-		if v, ok := ParseDate(text); ok {
+		if v, ok := sqltype.ParseDays(string(text)); ok {
 			c.Date(v)
 			return ""
 		}
 	case KindTimestamp, KindTimestampNTZ:
-		if v, ok := ParseTimestamp(text, c.Typ.Kind == KindTimestamp); ok {
+		offset := sqltype.WithoutOffset
+		if c.Typ.Kind == KindTimestamp {
+			offset = sqltype.WithOffset
+		}
+		if v, ok := sqltype.ParseMicros(string(text), offset); ok {
 			c.Timestamp(v)
 			return ""
 		}

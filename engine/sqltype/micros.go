@@ -1,10 +1,23 @@
-package staging
+package sqltype
+
+// Offset is what a timestamp as text says about its distance from UTC.
+type Offset int
+
+const (
+	// WithoutOffset requires a timestamp without an offset.
+	WithoutOffset Offset = iota
+	// WithOffset requires an offset: Z or ±hh:mm.
+	WithOffset
+	// OptionalOffset allows both. A timestamp without an offset is in UTC.
+	OptionalOffset
+)
 
 // MicrosOfDay is the number of microseconds of a day.
 const MicrosOfDay = 24 * 60 * 60 * 1_000_000
 
-// ParseDate reads YYYY-MM-DD as days since 1970-01-01.
-func ParseDate(text []byte) (int32, bool) {
+// ParseDays parses a strict date, yyyy-mm-dd with a year from 0001 to 9999, as days since
+// 1970-01-01.
+func ParseDays(text string) (int32, bool) {
 	if len(text) != 10 || text[4] != '-' || text[7] != '-' {
 		return 0, false
 	}
@@ -25,8 +38,8 @@ func Days(year, month, day int) (days int32, ok bool) {
 	return int32(daysBefore(year, month) + day - 1), true //nolint:gosec // of four-digit years
 }
 
-// twoDigits reads the first two bytes.
-func twoDigits(text []byte) (int, bool) {
+// twoDigits parses the first two bytes.
+func twoDigits(text string) (int, bool) {
 	a, b := text[0]-'0', text[1]-'0'
 	return int(a)*10 + int(b), a <= 9 && b <= 9
 }
@@ -59,13 +72,14 @@ func daysBefore(year, month int) int {
 	return days - epoch
 }
 
-// ParseTimestamp reads an RFC 3339 timestamp as microseconds since 1970-01-01,
-// in UTC if it has an offset. Digits beyond the microsecond must be zeros.
-func ParseTimestamp(text []byte, offset bool) (int64, bool) {
+// ParseMicros parses a timestamp in the form of RFC 3339, with a T or a blank between date and time
+// and an offset as the mode says, as microseconds since 1970-01-01, in UTC if it has an offset. The
+// year is from 0001 to 9999. Digits beyond the microsecond must be zeros.
+func ParseMicros(text string, mode Offset) (int64, bool) {
 	if len(text) < 19 || text[10] != 'T' && text[10] != ' ' && text[10] != 't' || text[13] != ':' || text[16] != ':' {
 		return 0, false
 	}
-	days, ok := ParseDate(text[:10])
+	days, ok := ParseDays(text[:10])
 	hour, ok1 := twoDigits(text[11:])
 	minute, ok2 := twoDigits(text[14:])
 	second, ok3 := twoDigits(text[17:])
@@ -77,15 +91,15 @@ func ParseTimestamp(text []byte, offset bool) (int64, bool) {
 		return 0, false
 	}
 	micros += int64(days)*MicrosOfDay + int64((hour*60+minute)*60+second)*1_000_000
-	if !offset {
-		return micros, len(rest) == 0
+	if rest == "" {
+		return micros, mode != WithOffset
 	}
 	minutes, ok := parseOffset(rest)
-	return micros - int64(minutes)*60_000_000, ok
+	return micros - int64(minutes)*60_000_000, ok && mode != WithoutOffset
 }
 
-// parseFraction reads .digits as microseconds and returns what follows.
-func parseFraction(text []byte) (int64, []byte, bool) {
+// parseFraction parses .digits as microseconds and returns the text after them.
+func parseFraction(text string) (int64, string, bool) {
 	if len(text) == 0 || text[0] != '.' {
 		return 0, text, true
 	}
@@ -94,12 +108,12 @@ func parseFraction(text []byte) (int64, []byte, bool) {
 
 // Fraction reads the digits of a fraction of a second as microseconds and returns what follows.
 // ok is false without a digit and if digits beyond the microsecond are not zeros.
-func Fraction(text []byte) (micros int64, rest []byte, ok bool) {
+func Fraction(text string) (micros int64, rest string, ok bool) {
 	unit, i := int64(100_000), 0
 	for ; i < len(text) && '0' <= text[i] && text[i] <= '9'; i++ {
 		digit := int64(text[i] - '0')
 		if unit == 0 && digit != 0 {
-			return 0, nil, false
+			return 0, "", false
 		}
 		micros += digit * unit
 		unit /= 10
@@ -107,8 +121,8 @@ func Fraction(text []byte) (micros int64, rest []byte, ok bool) {
 	return micros, text[i:], i > 0
 }
 
-// parseOffset reads Z or ±HH:MM as minutes.
-func parseOffset(text []byte) (int, bool) {
+// parseOffset parses Z or ±hh:mm as minutes.
+func parseOffset(text string) (int, bool) {
 	if len(text) == 1 {
 		return 0, text[0]|' ' == 'z'
 	}
