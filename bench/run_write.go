@@ -18,7 +18,7 @@ import (
 var writtenScript string
 
 // Write describes the work of a write workload on lineitem, which is sorted by its
-// key. The server enforces the key.
+// key. The server enforces the key, unless the workload is about domains.
 type Write struct {
 	// Operation is merge, which delta-rs does too, or insert.
 	Operation string `json:"operation"`
@@ -28,6 +28,9 @@ type Write struct {
 	Rows  int `json:"rows"`
 	// Spread takes rows from all files; otherwise they are adjacent.
 	Spread bool `json:"spread"`
+	// Domains compares an insert into a table whose columns have domains with one into
+	// a table without, both by the server.
+	Domains bool `json:"domains"`
 }
 
 // written holds the costs and the result of one write.
@@ -68,10 +71,7 @@ func (r *runner) write(ctx context.Context) error {
 		strconv.Itoa(w.Rows)); err != nil {
 		return err
 	}
-	subjects := []writer{{subjectServer, r.writeServer}}
-	if w.Operation == "merge" {
-		subjects = append(subjects, writer{peerDeltaRS, r.writePeer})
-	}
+	subjects := r.writers()
 	taken := make([]Samples, len(subjects))
 	for round := range r.workload.Warmup + r.workload.Runs {
 		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
@@ -89,11 +89,13 @@ func (r *runner) write(ctx context.Context) error {
 	for i, s := range subjects {
 		r.out.add("p50."+s.name, taken[i].Median(), "ms")
 	}
-	if len(subjects) > 1 {
+	switch {
+	case w.Domains:
+		r.out.addRelative("ratio.domains", taken[1].Median()/taken[0].Median(), false)
+		return nil
+	case w.Operation == "merge": // its join on the key is the check
 		r.out.addRelative("ratio."+peerDeltaRS, taken[0].Median()/taken[1].Median(), false)
-	}
-	if w.Operation == "merge" {
-		return nil // a merge on the key: its join is the check
+		return nil
 	}
 	read, err := r.server.keyFiles()
 	if err != nil {
@@ -101,6 +103,22 @@ func (r *runner) write(ctx context.Context) error {
 	}
 	r.out.add("key_files", read/float64(r.workload.Warmup+r.workload.Runs), "files")
 	return nil
+}
+
+// writers returns the subjects of the workload.
+func (r *runner) writers() []writer {
+	through := func(prepare func(ctx context.Context, table, schema string) error) func(context.Context, string, string) (written, error) {
+		return func(ctx context.Context, root, rows string) (written, error) {
+			return r.writeServer(ctx, root, rows, prepare)
+		}
+	}
+	switch w := r.workload.Write; {
+	case w.Domains:
+		return []writer{{"open", through(nil)}, {"restricted", through(r.restrict)}}
+	case w.Operation == "merge":
+		return []writer{{subjectServer, through(r.declareKey)}, {peerDeltaRS, r.writePeer}}
+	}
+	return []writer{{subjectServer, through(r.declareKey)}}
 }
 
 // writer writes the rows of a file to the table below a folder.
@@ -123,8 +141,17 @@ func (r *runner) writeCopy(ctx context.Context, s writer, template, root, rows s
 	return done, os.RemoveAll(root)
 }
 
-// writeServer lets the server write. The key is declared before the measurement.
-func (r *runner) writeServer(ctx context.Context, root, rows string) (done written, err error) {
+// writeServer lets the server write. prepare, if not nil, gives the table its rules before
+// the measurement.
+func (r *runner) writeServer(
+	ctx context.Context, root, rows string, prepare func(ctx context.Context, table, schema string) error,
+) (done written, err error) {
+	if r.workload.Write.Domains {
+		if err := script(ctx, r.cfg, maintainedScript, "copy", filepath.Join(r.cfg.Data, folderTPCH, "part"),
+			filepath.Join(root, "part")); err != nil {
+			return done, err
+		}
+	}
 	relative, err := filepath.Rel(r.cfg.Data, root)
 	if err != nil {
 		return done, err
@@ -134,13 +161,14 @@ func (r *runner) writeServer(ctx context.Context, root, rows string) (done writt
 		return done, err
 	}
 	table := "/v1/tables/lake/" + schema + "/t"
-	key := map[string]any{"columns": []string{"l_orderkey", "l_linenumber"}}
-	if err := r.server.admin.call(ctx, http.MethodPut, table+"/primary-key", key, nil); err != nil {
-		return done, err
-	}
-	// Declaring the key checks it; the server releases the memory for that.
-	if err := r.server.rested(ctx); err != nil {
-		return done, err
+	if prepare != nil {
+		if err := prepare(ctx, table, schema); err != nil {
+			return done, err
+		}
+		// The rules are checked; the server releases the memory for that.
+		if err := r.server.rested(ctx); err != nil {
+			return done, err
+		}
 	}
 	path := table + "/rows"
 	if r.workload.Write.Operation == "merge" {
@@ -150,6 +178,42 @@ func (r *runner) writeServer(ctx context.Context, root, rows string) (done writt
 	err = r.server.admin.send(ctx, path, "application/vnd.apache.parquet", rows, &done)
 	done.Seconds = time.Since(start).Seconds()
 	return done, err
+}
+
+// declareKey declares the primary key.
+func (r *runner) declareKey(ctx context.Context, table, _ string) error {
+	key := map[string]any{"columns": []string{"l_orderkey", "l_linenumber"}}
+	return r.server.admin.call(ctx, http.MethodPut, table+"/primary-key", key, nil)
+}
+
+// domainValues is the number of values of the listed domain of [runner.restrict], the
+// largest one that is allowed.
+const domainValues = 10_000
+
+// restrict gives three columns a domain: a list of values, pairs, and the keys of another
+// table.
+func (r *runner) restrict(ctx context.Context, table, schema string) error {
+	suppliers := make([]string, domainValues)
+	for i := range suppliers {
+		suppliers[i] = strconv.Itoa(i + 1)
+	}
+	var flags []map[string]any
+	for _, flag := range []string{"A", "N", "R"} {
+		flags = append(flags, map[string]any{"value": flag, "children": []string{"F", "O"}})
+	}
+	for _, d := range []struct {
+		path string
+		body map[string]any
+	}{
+		{"l_suppkey/domain/fixed", map[string]any{"values": suppliers}},
+		{"l_linestatus/domain/hierarchical/inline", map[string]any{"parent_column": "l_returnflag", "parents": flags}},
+		{"l_partkey/domain/reference", map[string]any{"table_path": "lake." + schema + ".part", "column": "p_partkey"}},
+	} {
+		if err := r.server.admin.call(ctx, http.MethodPut, table+"/columns/"+d.path, d.body, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // send posts a file and decodes the response.
