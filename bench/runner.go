@@ -73,6 +73,8 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.bodies(ctx)
 	case KindFlood:
 		return r.flood(ctx)
+	case KindInfer:
+		return r.infer(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }

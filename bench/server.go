@@ -20,6 +20,8 @@ type Config struct {
 	Loader string
 	// Extensions is DuckDB's extension directory.
 	Extensions string
+	// Flights is a Parquet file of flights, for workloads that need real rows.
+	Flights string
 	// Data is the folder of the tables and of a run's temporary files.
 	Data string
 	// Scale is TPC-H's scale factor.

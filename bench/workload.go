@@ -50,6 +50,9 @@ const (
 	KindBodies Kind = "bodies"
 	// KindFlood measures one user while others send wrong keys.
 	KindFlood Kind = "flood"
+	// KindInfer compares the inference of a CSV file's schema with plain DuckDB's reading
+	// of the file.
+	KindInfer Kind = "infer"
 )
 
 // Workload is one measurement, described by data.
@@ -72,6 +75,8 @@ type Workload struct {
 	Bodies *Bodies `json:"bodies"`
 	// Flood is the load that runs during the statements of a flood workload.
 	Flood *Flood `json:"flood"`
+	// Inference is the file of an infer workload.
+	Inference *Inference `json:"inference"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects other than the server: duckdb, roapi, and local, which
@@ -203,7 +208,7 @@ func decodeFile(name string, into any) error {
 
 func (w Workload) validate() error {
 	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog,
-		KindMaintain, KindWrite, KindBodies, KindFlood}
+		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -212,7 +217,7 @@ func (w Workload) validate() error {
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
 	case (w.Queries != "") == (len(w.Statements) > 0) &&
-		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies}, w.Kind):
+		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies, KindInfer}, w.Kind):
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
@@ -224,6 +229,8 @@ func (w Workload) validate() error {
 		return errors.New("a bodies workload, and no other, has bodies")
 	case (w.Kind == KindFlood) != (w.Flood != nil):
 		return errors.New("a flood workload, and no other, describes a flood")
+	case (w.Kind == KindInfer) != (w.Inference != nil):
+		return errors.New("an infer workload, and no other, describes a file")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):
@@ -253,7 +260,7 @@ func (w Workload) validate() error {
 
 // prepared reports whether the workload reads tables that Prepare creates.
 func (w Workload) prepared() bool {
-	return w.Kind != KindLog && w.Kind != KindBodies && w.Kind != KindFlood
+	return w.Kind != KindLog && w.Kind != KindBodies && w.Kind != KindFlood && w.Kind != KindInfer
 }
 
 // folder returns the folder of the workload's tables, below the data folder.

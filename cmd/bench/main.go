@@ -67,6 +67,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&cfg.Versitygw, "versitygw", or(os.Getenv("LAKEWARDEN_TEST_VERSITYGW"), "bin/versitygw"),
 		"the S3 server of remote workloads")
 	flags.StringVar(&cfg.Extensions, "extensions", or(os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "bin/extensions"), "DuckDB's extension directory")
+	flags.StringVar(&cfg.Flights, "flights", "cmd/lakewarden/command/demodata/flights.parquet", "a Parquet file of flights")
 	flags.StringVar(&cfg.Data, "data", "bin/bench-data", "folder of the tables")
 	flags.StringVar(&cfg.Scale, "scale", "1", "TPC-H scale factor")
 	if err := flags.Parse(args); err != nil {
@@ -83,7 +84,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if cfg.Roapi == "" {
 		cfg.Roapi = filepath.Join(filepath.Dir(cfg.Python), "roapi")
 	}
-	for _, path := range []*string{&cfg.Lakewarden, &cfg.Python, &cfg.Roapi, &cfg.Versitygw, &cfg.Extensions, &cfg.Data} {
+	for _, path := range []*string{&cfg.Lakewarden, &cfg.Python, &cfg.Roapi, &cfg.Versitygw, &cfg.Extensions, &cfg.Flights, &cfg.Data} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil {
 			return fmt.Errorf("resolve %s: %w", *path, err)
