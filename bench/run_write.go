@@ -107,18 +107,18 @@ func (r *runner) write(ctx context.Context) error {
 
 // writers returns the subjects of the workload.
 func (r *runner) writers() []writer {
-	through := func(prepare func(ctx context.Context, table, schema string) error) func(context.Context, string, string) (written, error) {
+	through := func(rules rules) func(context.Context, string, string) (written, error) {
 		return func(ctx context.Context, root, rows string) (written, error) {
-			return r.writeServer(ctx, root, rows, prepare)
+			return r.writeServer(ctx, root, rows, rules)
 		}
 	}
 	switch w := r.workload.Write; {
 	case w.Domains:
-		return []writer{{"open", through(nil)}, {"restricted", through(r.restrict)}}
+		return []writer{{"open", through(rules{})}, {"restricted", through(rules{r.restrict, r.release})}}
 	case w.Operation == "merge":
-		return []writer{{subjectServer, through(r.declareKey)}, {peerDeltaRS, r.writePeer}}
+		return []writer{{subjectServer, through(rules{before: r.declareKey})}, {peerDeltaRS, r.writePeer}}
 	}
-	return []writer{{subjectServer, through(r.declareKey)}}
+	return []writer{{subjectServer, through(rules{before: r.declareKey})}}
 }
 
 // writer writes the rows of a file to the table below a folder.
@@ -141,11 +141,17 @@ func (r *runner) writeCopy(ctx context.Context, s writer, template, root, rows s
 	return done, os.RemoveAll(root)
 }
 
-// writeServer lets the server write. prepare, if not nil, gives the table its rules before
-// the measurement.
-func (r *runner) writeServer(
-	ctx context.Context, root, rows string, prepare func(ctx context.Context, table, schema string) error,
-) (done written, err error) {
+// parquetType is the media type of the rows.
+const parquetType = "application/vnd.apache.parquet"
+
+// rules give a table its rules before the measurement, and take those away afterwards that
+// would apply to other copies of the table. A nil function does nothing.
+type rules struct {
+	before, after func(ctx context.Context, table, schema string) error
+}
+
+// writeServer lets the server write to a table with rules.
+func (r *runner) writeServer(ctx context.Context, root, rows string, rules rules) (done written, err error) {
 	if r.workload.Write.Domains {
 		if err := script(ctx, r.cfg, maintainedScript, "copy", filepath.Join(r.cfg.Data, folderTPCH, "part"),
 			filepath.Join(root, "part")); err != nil {
@@ -161,8 +167,8 @@ func (r *runner) writeServer(
 		return done, err
 	}
 	table := "/v1/tables/lake/" + schema + "/t"
-	if prepare != nil {
-		if err := prepare(ctx, table, schema); err != nil {
+	if rules.before != nil {
+		if err := rules.before(ctx, table, schema); err != nil {
 			return done, err
 		}
 		// The rules are checked; the server releases the memory for that.
@@ -174,9 +180,18 @@ func (r *runner) writeServer(
 	if r.workload.Write.Operation == "merge" {
 		path += "/merge"
 	}
+	if r.workload.Write.Domains {
+		// The first write after a change of domains reads their values from the catalog.
+		if err := r.server.admin.send(ctx, path, parquetType, rows, &done); err != nil {
+			return done, err
+		}
+	}
 	start := time.Now()
-	err = r.server.admin.send(ctx, path, "application/vnd.apache.parquet", rows, &done)
+	err = r.server.admin.send(ctx, path, parquetType, rows, &done)
 	done.Seconds = time.Since(start).Seconds()
+	if err == nil && rules.after != nil {
+		err = rules.after(ctx, table, schema)
+	}
 	return done, err
 }
 
@@ -210,6 +225,16 @@ func (r *runner) restrict(ctx context.Context, table, schema string) error {
 		{"l_partkey/domain/reference", map[string]any{"table_path": "lake." + schema + ".part", "column": "p_partkey"}},
 	} {
 		if err := r.server.admin.call(ctx, http.MethodPut, table+"/columns/"+d.path, d.body, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release removes the domains of [runner.restrict].
+func (r *runner) release(ctx context.Context, table, _ string) error {
+	for _, column := range []string{"l_suppkey", "l_linestatus", "l_partkey"} {
+		if err := r.server.admin.call(ctx, http.MethodDelete, table+"/columns/"+column+"/domain", nil, nil); err != nil {
 			return err
 		}
 	}

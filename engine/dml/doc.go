@@ -8,7 +8,7 @@
 // receives the resulting positions and values ([Changes]).
 //
 // A write finds the affected rows and files, checks the new rows against the
-// table's constraints (NOT NULL, CHECK, keys) and the writer's row filter, writes
+// table's constraints (NOT NULL, CHECK, domains, keys) and the writer's row filter, writes
 // files to the scratch directory, uploads them under new names, and commits. After
 // a conflict, an insert checks its keys again against the files that were added
 // meanwhile. Any other change returns the conflict, and the caller plans it again

@@ -260,7 +260,7 @@ func TestNarrowedDomainsMeetWrites(t *testing.T) {
 						took = time.Since(begun)
 					}
 				})
-				time.Sleep(rand.N(took * 3 / 2))
+				<-time.After(rand.N(took * 3 / 2))
 				seen, err := p.narrow(located, target, added[0])
 				inserting.Wait()
 				if err != nil {
@@ -304,6 +304,6 @@ func (p places) narrow(located catalog.LocatedTable, target catalog.DomainTarget
 		if !errors.Is(err, sessions.ErrBusy) {
 			return n, err
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 }
