@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/domain"
 	"github.com/lakewarden/lakewarden/api/ops/infer"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
@@ -26,6 +27,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/spill"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
+	"github.com/lakewarden/lakewarden/api/v1/domains"
 	"github.com/lakewarden/lakewarden/api/v1/organisations"
 	"github.com/lakewarden/lakewarden/api/v1/policies"
 	"github.com/lakewarden/lakewarden/api/v1/queries"
@@ -48,6 +50,7 @@ type Deps struct {
 	Inference     infer.Service
 	Maintenance   maintain.Service
 	TableRules    table.Rules
+	Domains       domain.Service
 	Policies      admin.Policies
 	Simulation    admin.Simulation
 	Queries       *query.Service
@@ -142,6 +145,10 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	tables.KeyRoutes(api, deps.TableRules)
 	tables.AlterRoutes(api, deps.TableRules)
 	tables.ViolationRoutes(api, deps.TableRules)
+	domains.ColumnRoutes(api, deps.Domains)
+	domains.AllowedValueRoutes(api, deps.Domains)
+	domains.ValueRoutes(api, deps.Domains)
+	domains.SharedRoutes(api, deps.Domains)
 	policies.Routes(api, deps.Policies, deps.Simulation)
 	queries.Routes(api, deps.Queries, deps.Stored, deps.Spill)
 	queries.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)

@@ -52,12 +52,14 @@ const (
 	OperationAnalyze  OperationKind = "analyze"
 	// OperationValidate checks all rows of a table against a new rule.
 	OperationValidate OperationKind = "validate"
+	// OperationRewrite gives rows another value of a column's domain.
+	OperationRewrite OperationKind = "rewrite"
 )
 
 // OperationKinds lists every kind.
 func OperationKinds() []OperationKind {
 	return []OperationKind{OperationQuery, OperationDiscover, OperationOptimize, OperationVacuum, OperationMove, OperationAnalyze,
-		OperationValidate}
+		OperationValidate, OperationRewrite}
 }
 
 // Valid reports whether k is a known kind.

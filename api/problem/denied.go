@@ -9,6 +9,8 @@ import (
 // deniedReasons describes what a caller lacks if it is not a scope and the code does not
 // name it. Scopes are checked first, so these callers have theirs.
 var deniedReasons = map[string]Detail{
+	"unseen_dependants": {"dependants", "the caller does not see all columns of the domain whose rows may have the value"},
+
 	"rows_filtered": {"table", "this is for callers who see all rows and columns of the table"},
 }
 

@@ -13,7 +13,7 @@ const OperationsBase = "/v1/operations"
 type Operation struct {
 	ID              string                   `json:"id" format:"uuid"`
 	UserID          string                   `json:"userId" format:"uuid" doc:"Its owner"`
-	Kind            string                   `json:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate"`
+	Kind            string                   `json:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate,rewrite"`
 	State           string                   `json:"state" enum:"queued,running,succeeded,failed,cancelled"`
 	CancelRequested bool                     `json:"cancelRequested"`
 	Progress        operationProgress        `json:"progress"`

@@ -107,6 +107,7 @@ var allowed = map[string][]string{
 	"api/v1":               {"api/ops/...", "api/problem", "api/result", "auth", "catalog"},
 	"api/v1/queries":       {"api/v1", "api/ops/...", "api/problem", "api/result", "api/spill", "auth", "catalog", "engine"},
 	"api/v1/tables":        {"api/v1", "api/v1/policies", "api/ops/...", "api/problem", "auth", "catalog"},
+	"api/v1/domains":       {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/policies":      {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/organisations": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/storages":      {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
@@ -133,6 +134,8 @@ var allowed = map[string][]string{
 	"api/ops/table": {"api/ops/fault", "api/ops/caller", "api/ops/revocation", "api/ops/access", "api/ops/operation", "api/ops/query",
 		"api/ops/write",
 		"auth", "catalog", "catalog/authz", "engine/...", "sessions"},
+	"api/ops/domain": {"api/ops/fault", "api/ops/caller", "api/ops/access", "api/ops/operation", "api/ops/query", "api/ops/write",
+		"auth", "catalog", "catalog/authz", "engine/..."},
 	"api/ops/infer": {"api/ops/fault", "api/ops/caller", "api/ops/revocation", "api/ops/access", "auth", "catalog", "engine/...",
 		"sessions"},
 	"api/ops/maintain": {"api/ops/fault", "api/ops/caller", "api/ops/lake", "api/ops/access", "api/ops/operation", "api/ops/query",
@@ -165,10 +168,12 @@ var endToEnd = []string{"cmd/e2e/harness", "cmd/lakewarden/config"}
 var except = map[string][]string{
 	// Only cmd chooses the engine and the stores. All other packages use contracts.
 	"api/problem": implementations, "api/ops/lake": implementations, "api/ops/access": implementations, "api/ops/query": implementations,
-	"api/ops/write": implementations, "api/ops/table": implementations, "api/ops/infer": implementations, "api/ops/maintain": implementations, "api/ops/admin": implementations,
+	"api/ops/write": implementations, "api/ops/table": implementations, "api/ops/domain": implementations,
+	"api/ops/infer": implementations, "api/ops/maintain": implementations, "api/ops/admin": implementations,
 	// lake: the HTTP layer must not open tables.
 	"api": {"api/ops/lake"}, "api/v1": {"api/ops/lake"}, "api/v1/queries": {"api/ops/lake"}, "api/v1/tables": {"api/ops/lake"},
-	"api/v1/policies": {"api/ops/lake"}, "api/v1/organisations": {"api/ops/lake"}, "api/v1/storages": {"api/ops/lake"},
+	"api/v1/domains": {"api/ops/lake"}, "api/v1/policies": {"api/ops/lake"}, "api/v1/organisations": {"api/ops/lake"},
+	"api/v1/storages": {"api/ops/lake"},
 }
 
 // implementations lists the engines and stores.

@@ -20,6 +20,10 @@ func (c Column) in(alias string) string {
 	return engine.QuoteIdent(alias) + "." + engine.QuoteIdent(c.Name)
 }
 
+// NotNull returns the condition that a row has a value in the column, over the relation
+// with the alias of package constraint.
+func (c Column) NotNull() string { return c.in(constraint.Alias) + " IS NOT NULL" }
+
 // Pair is a child that is allowed together with a parent, both as canonical text.
 type Pair struct{ Parent, Child string }
 

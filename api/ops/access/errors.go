@@ -15,7 +15,7 @@ var (
 	ErrTableIdentity = lake.ErrTableIdentity
 	// ErrReferenceNotShared: the table from which a domain takes its values is not visible
 	// to everybody who sees the table of the domain's column: 422.
-	ErrReferenceNotShared = fault.New("reference_not_shared", "reference not shared")
+	ErrReferenceNotShared = fault.New("source_not_shared", "source of a domain is not shared")
 	// ErrRowsFiltered: the operation is for callers who see all of the table, because it
 	// would reveal hidden values to others: 403.
 	ErrRowsFiltered error = &catalog.DeniedError{Reason: "rows_filtered"}

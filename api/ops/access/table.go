@@ -121,6 +121,9 @@ func (t Table) PhysicalColumn(name string) (delta.Field, bool) {
 	return fields[i], true
 }
 
+// FileName returns the name of a column that no rename changes: see [Table.PhysicalColumn].
+func (t Table) FileName(f delta.Field) string { return fileName(t.snap, f) }
+
 // Columns describes the visible columns.
 func (t Table) Columns() []Column {
 	keys := constraint.KeysOf(t.snap.Schema(), t.snap.Properties())

@@ -28,6 +28,9 @@ type ColumnValue struct {
 	// ParentColumn and Parent limit the rows to those with a value in another column. They
 	// are empty if all rows are meant.
 	ParentColumn, Parent string
+	// Filled is a column that must have a value. If Column is empty, all rows are meant in
+	// which it has one.
+	Filled string
 }
 
 // Replacement gives all rows with a value another one.
@@ -160,11 +163,23 @@ type valueRows struct {
 // rowsWith returns the rows of a table with a value. It returns false if the version lacks
 // a column.
 func rowsWith(t access.Table, v ColumnValue) (out valueRows, found bool) {
+	filled, found := t.PhysicalColumn(v.Filled)
+	if v.Filled != "" && !found {
+		return out, false
+	}
+	has := domain.Column{Name: filled.Name, Type: filled.Type}.NotNull()
+	if v.Column == "" {
+		out.column.Name, out.sql = filled.Name, has
+		return out, true
+	}
 	if out.field, found = t.PhysicalColumn(v.Column); !found {
 		return out, false
 	}
 	out.column = engine.Column{Name: out.field.Name, Type: deltasql.Type(out.field.Type), Nullable: true}
 	out.sql, out.condition = domain.Equal(domain.Column{Name: out.field.Name, Type: out.field.Type}, v.Value)
+	if v.Filled != "" {
+		out.sql += " AND " + has
+	}
 	if v.ParentColumn == "" {
 		return out, true
 	}

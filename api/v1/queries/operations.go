@@ -22,7 +22,7 @@ type operationList struct {
 type listOperationsInput struct {
 	v1.Page
 	All   bool   `query:"all" doc:"Those of the whole organisation; needs org:update"`
-	Kind  string `query:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate"`
+	Kind  string `query:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate,rewrite"`
 	State string `query:"state" enum:"queued,running,succeeded,failed,cancelled"`
 }
 

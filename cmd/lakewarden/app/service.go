@@ -214,6 +214,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		return nil, err
 	}
 
+	domains := newDomains(background, opts.Holder, store, queries, writes, operations, log, s)
 	room, err := newSpill(settings, registry)
 	if err != nil {
 		return nil, err
@@ -235,7 +236,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 			Store: store, Tables: tables, Domains: writes.Domains, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check,
 			Revocations: revocations, Leases: leases, Operations: operations,
 		},
-		Tables: tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
+		Domains: domains,
+		Tables:  tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
 		Inference:   newInference(settings, store, queries, writes),
 		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
 		Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},

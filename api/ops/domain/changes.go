@@ -1,0 +1,262 @@
+package domain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/dml"
+)
+
+// Bounds of changes of values. The holder of a change renews it every changeBeat; another
+// replica takes over a change that was not renewed for changeLost.
+const (
+	changeBeat = 5 * time.Second
+	changeLost = 30 * time.Second
+)
+
+// Changes carries out changes of values together with their rows, and finishes those of
+// replicas that have ended. It is safe for concurrent use.
+type Changes struct {
+	domains Service
+	audit   *caller.Auditor
+	logger  *slog.Logger
+	// holder names this process in the catalog's records.
+	holder string
+
+	mu      sync.Mutex
+	running map[catalog.ValueChangeID]bool
+}
+
+// NewChanges returns the changes of a process. holder is a name that no two processes have
+// at once.
+func NewChanges(domains Service, audit *caller.Auditor, logger *slog.Logger, holder string) *Changes {
+	return &Changes{
+		domains: domains, audit: audit, logger: logger, holder: holder, running: map[catalog.ValueChangeID]bool{},
+	}
+}
+
+// change begins a change of a value and carries it out as an operation, which does not end
+// with the request.
+func (o Service) change(
+	ctx context.Context, v valued, change catalog.ValueChange, result func(Changed) any,
+) (Changed, *catalog.Operation, error) {
+	return operation.StartAndWait(ctx, o.Operations, v.actor, catalog.OperationRewrite, o.Operations.Patience,
+		func(ctx context.Context, _ *operation.Task) (Changed, error) {
+			if err := o.Changes.begin(ctx, v, change); err != nil {
+				return Changed{}, err
+			}
+			return o.after(ctx, v)
+		}, result)
+}
+
+// begin records a change and carries it out.
+func (c *Changes) begin(ctx context.Context, v valued, change catalog.ValueChange) error {
+	change.ID, change.Org, change.Domain, change.By, change.Holder =
+		catalog.NewID[catalog.ValueChangeID](), v.actor.Org, v.domain.ID, v.actor.User, c.holder
+	if !c.hold(change.ID) {
+		return nil
+	}
+	defer c.release(change.ID)
+	begun, err := c.domains.Store.BeginValueChange(ctx, v.target, change)
+	if err != nil {
+		return oneField(changeError(err))
+	}
+	return c.carry(ctx, v.actor, begun, true)
+}
+
+// Resume carries out the changes of holders that have ended.
+func (c *Changes) Resume(ctx context.Context) error {
+	taken, err := c.domains.Store.TakeValueChanges(authz.System(ctx, "changes of values"), c.holder, time.Now().Add(-changeLost))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, change := range taken {
+		if !c.hold(change.ID) {
+			continue
+		}
+		a := caller.Identity{Org: change.Org, User: change.By, Viewer: catalog.SystemViewer(change.Org)}
+		errs = append(errs, c.carry(authz.System(ctx, "change of a value"), a, change, false))
+		c.release(change.ID)
+	}
+	return errors.Join(errs...)
+}
+
+// hold marks a change as one that this process works on, and reports whether it was not.
+func (c *Changes) hold(id catalog.ValueChangeID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[id] {
+		return false
+	}
+	c.running[id] = true
+	return true
+}
+
+func (c *Changes) release(id catalog.ValueChangeID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, id)
+}
+
+// carry carries out a change that this process holds. A change whose rows cannot be
+// rewritten is withdrawn if it was begun by a caller who waits for it, or if the rows break
+// a rule; otherwise it is taken up again later.
+func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.ValueChange, waited bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var beating sync.WaitGroup
+	defer beating.Wait()
+	beat, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "change of a value"))
+	defer stop()
+	beating.Go(func() { c.beat(beat, change, cancel) })
+
+	rows, err := c.complete(ctx, a, change)
+	var broken *dml.RowsError
+	if err != nil && !change.Narrowed && (waited || errors.As(err, &broken)) {
+		err = errors.Join(err, c.withdraw(ctx, a, change))
+	}
+	c.record(a, change, rows, err)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// errTakenOver is the cause of the end of a change that another replica has taken over.
+var errTakenOver = fault.New("unavailable", "change of a value was taken over")
+
+// beat renews a change until ctx ends.
+func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel context.CancelCauseFunc) {
+	ticker := time.NewTicker(changeBeat)
+	defer ticker.Stop()
+	alive := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		err := c.domains.Store.RenewValueChange(ctx, change.ID, c.holder)
+		switch {
+		case err == nil:
+			alive = now
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, catalog.ErrNotFound), time.Since(alive) > changeLost-changeBeat:
+			cancel(errTakenOver)
+			return
+		}
+	}
+}
+
+// complete rewrites the rows, ends that the former value is allowed, and rewrites the rows
+// that were committed until then.
+func (c *Changes) complete(ctx context.Context, a caller.Identity, change catalog.ValueChange) (rows int64, err error) {
+	if !change.Narrowed {
+		if rows, err = c.rewrite(ctx, a, change); err != nil {
+			return rows, err
+		}
+		if err := c.domains.Store.NarrowValueChange(authz.System(ctx, "change of a value"), change.ID); err != nil {
+			return rows, err
+		}
+	}
+	more, err := c.finish(ctx, a, change)
+	return rows + more, err
+}
+
+// finish completes a change after which the former value is not allowed any more.
+func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.ValueChange) (int64, error) {
+	uses, err := c.domains.usesOf(ctx, a, change.Domain)
+	if err != nil {
+		return 0, err
+	}
+	for _, u := range uses {
+		if err := c.domains.settle(ctx, change.Org, u.located.DeltaID); err != nil {
+			return 0, err
+		}
+	}
+	rows, err := c.rewrite(ctx, a, change)
+	if err != nil {
+		return rows, err
+	}
+	return rows, c.domains.Store.EndValueChange(authz.System(ctx, "change of a value"), change.ID)
+}
+
+// withdraw gives up a change that is not narrowed. Rows that have the new text of a rename
+// get the former one again.
+func (c *Changes) withdraw(ctx context.Context, a caller.Identity, change catalog.ValueChange) error {
+	ctx, cancel := caller.CleanupContext(ctx)
+	defer cancel()
+	if err := c.domains.Store.WithdrawValueChange(authz.System(ctx, "change of a value"), change.ID); err != nil {
+		return err
+	}
+	if change.Kind != catalog.ValueRename {
+		return nil
+	}
+	change.From, change.To, change.Narrowed = change.To, change.From, true
+	if _, err := c.finish(ctx, a, change); err != nil {
+		c.logger.Warn("withdrawn change of a value is not finished yet", "change", change.ID, "error", err)
+	}
+	return nil
+}
+
+// rewrite gives the rows of every table the new value, one commit for each.
+func (c *Changes) rewrite(ctx context.Context, a caller.Identity, change catalog.ValueChange) (total int64, err error) {
+	uses, err := c.domains.usesOf(ctx, a, change.Domain)
+	if err != nil {
+		return 0, err
+	}
+	for _, u := range uses {
+		rows := changedRows(u, change)
+		n, err := c.domains.countAll(ctx, u.located, rows)
+		if err != nil {
+			return total, err
+		}
+		if n == 0 {
+			continue
+		}
+		result, err := c.domains.Writes.ReplaceValue(ctx, write.Replacement{
+			Table: u.located, ColumnValue: rows, To: change.To, By: a.User, ByName: a.Email,
+		})
+		if err != nil {
+			return total, err
+		}
+		total += result.Updated
+	}
+	return total, nil
+}
+
+// changedRows returns the rows of a column that a change of a value concerns. A parent is a
+// value of the parent column.
+func changedRows(u use, change catalog.ValueChange) write.ColumnValue {
+	switch {
+	case u.Domain.Kind != catalog.DomainHierarchical:
+		return write.ColumnValue{Column: u.Column, Value: change.From}
+	case change.Parent == "":
+		return write.ColumnValue{Column: u.ColumnDomain.Parent, Value: change.From}
+	}
+	return write.ColumnValue{Column: u.Column, Value: change.From, ParentColumn: u.ColumnDomain.Parent, Parent: change.Parent}
+}
+
+// record writes an audit entry, without values.
+func (c *Changes) record(a caller.Identity, change catalog.ValueChange, rows int64, err error) {
+	outcome := catalog.OutcomeAllow
+	if err != nil {
+		outcome = catalog.OutcomeError
+	}
+	entry := caller.NewEntry(a, "domain."+string(change.Kind), "domain/"+string(change.Domain), outcome)
+	entry.Details, _ = json.Marshal(map[string]any{"value": change.Value, "rows": rows}) // numbers and ids: cannot fail
+	c.audit.Record(entry)
+}

@@ -1,0 +1,55 @@
+package domain
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+)
+
+var (
+	// ErrKind: the operation does not fit the kind of the column's domain: 409.
+	ErrKind = fault.New("domain_type_mismatch", "domain is of another kind")
+	// ErrShared: the values of a shared domain are changed on the routes of the shared
+	// domain: 409.
+	ErrShared = fault.New("domain_shared", "domain is shared")
+)
+
+// InUseError: rows have a value that is to be deleted, renamed without them, or withdrawn:
+// 409.
+type InUseError struct {
+	// Rows is the number of rows; nil for callers who do not see all rows.
+	Rows *int64
+}
+
+// Error implements error.
+func (e *InUseError) Error() string { return "value in use" }
+
+// ProblemCode names the line in the table of errors.
+func (e *InUseError) ProblemCode() string { return "value_in_use" }
+
+// FieldProblems yields the number of rows.
+func (e *InUseError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if e.Rows == nil {
+			yield("row_count", "rows have it")
+			return
+		}
+		yield("row_count", strconv.FormatInt(*e.Rows, 10))
+	}
+}
+
+// OutsideError: rows lie outside a domain that is to be enforced on existing rows: 409.
+type OutsideError struct{ Rows int64 }
+
+// Error implements error.
+func (e *OutsideError) Error() string { return fmt.Sprintf("%d rows lie outside", e.Rows) }
+
+// ProblemCode names the line in the table of errors.
+func (e *OutsideError) ProblemCode() string { return "outside_values" }
+
+// FieldProblems yields the number of rows.
+func (e *OutsideError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) { yield("row_count", strconv.FormatInt(e.Rows, 10)) }
+}

@@ -1,0 +1,270 @@
+package domain
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	rules "github.com/lakewarden/lakewarden/engine/domain"
+)
+
+// valued is a domain whose values a caller changes.
+type valued struct {
+	actor  caller.Identity
+	domain catalog.Domain
+	target catalog.DomainTarget
+	values []catalog.DomainValue
+	// uses are the columns that the domain restricts: one, unless it is shared.
+	uses []use
+	// column is the column that owns the domain; nil for a shared one.
+	column *column
+}
+
+// use is a column that a domain restricts, as the server sees it.
+type use struct {
+	catalog.ColumnDomain
+	located catalog.LocatedTable
+	// value and parent are the columns; parent is the zero value outside hierarchies.
+	value, parent delta.Field
+	// seen reports that the caller sees the table, whole that it sees all of it.
+	seen, whole bool
+}
+
+// ofColumn opens the domain of a column for changes of its values.
+func (o Service) ofColumn(ctx context.Context, path access.Path, name string) (valued, error) {
+	c, err := o.open(ctx, path, name, auth.ScopeDomainsWrite)
+	if err != nil {
+		return valued{}, err
+	}
+	d, err := o.domain(ctx, c)
+	switch {
+	case err != nil:
+		return valued{}, err
+	case d.Domain.Shared():
+		return valued{}, ErrShared
+	}
+	if err := c.maskedColumn("column_name"); err != nil {
+		return valued{}, err
+	}
+	u := use{ColumnDomain: d, located: c.located(), value: c.field, seen: true, whole: c.table.Whole()}
+	if d.Parent != "" {
+		parent, ok := fieldByPhysical(c.table, d.Parent)
+		if !ok || c.table.Masks(parent.Name) {
+			return valued{}, access.ErrRowsFiltered
+		}
+		u.parent = parent
+	}
+	v := valued{actor: c.actor, domain: d.Domain, uses: []use{u}, column: &c, target: catalog.DomainTarget{
+		Org: c.actor.Org, Viewer: c.actor.Viewer, Table: c.located().ID, Domain: d.Domain.ID,
+	}}
+	return o.withValues(ctx, v)
+}
+
+// ofShared opens a shared domain for changes of its values.
+func (o Service) ofShared(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (valued, error) {
+	if err := o.Confirmed(); err != nil {
+		return valued{}, err
+	}
+	a, err := caller.In(ctx, org)
+	if err != nil {
+		return valued{}, err
+	}
+	d, err := o.Store.Domain(ctx, org, id)
+	if err != nil {
+		return valued{}, err
+	}
+	v := valued{actor: a, domain: d, target: catalog.DomainTarget{Org: org, Viewer: a.Viewer, Domain: id}}
+	if v.uses, err = o.usesOf(ctx, a, id); err != nil {
+		return v, err
+	}
+	return o.withValues(ctx, v)
+}
+
+func (o Service) withValues(ctx context.Context, v valued) (valued, error) {
+	if !v.domain.Listed() {
+		return v, ErrKind
+	}
+	values, err := o.Store.DomainValues(ctx, v.actor.Org, v.domain.ID)
+	v.values = values.Values
+	return v, err
+}
+
+// usesOf returns the columns of a shared domain. Columns of tables that do not exist any
+// more are left out: no row of theirs can be read or written.
+func (o Service) usesOf(ctx context.Context, a caller.Identity, id catalog.DomainID) ([]use, error) {
+	list, err := o.Store.DomainUses(authz.System(ctx, "uses of a domain"), a.Org, id)
+	if err != nil {
+		return nil, err
+	}
+	var out []use
+	for _, d := range list {
+		u, err := o.use(ctx, a, d)
+		if errors.Is(err, catalog.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+func (o Service) use(ctx context.Context, a caller.Identity, d catalog.ColumnDomain) (use, error) {
+	u := use{ColumnDomain: d}
+	located, err := o.Tables.Registered(authz.System(ctx, "uses of a domain"), catalog.SystemViewer(a.Org), "", d.Table)
+	if err != nil {
+		return u, err
+	}
+	u.located = located
+	t, err := o.Tables.OpenUnfiltered(ctx, located)
+	if err != nil {
+		return u, err
+	}
+	var ok bool
+	if u.value, ok = fieldByPhysical(t, d.Column); !ok {
+		return u, catalog.ErrNotFound
+	}
+	if u.parent, ok = fieldByPhysical(t, d.Parent); !ok && d.Parent != "" {
+		return u, catalog.ErrNotFound
+	}
+	if mine, err := o.Tables.Registered(ctx, a.Viewer, "", d.Table); err == nil {
+		own, err := o.Tables.Open(ctx, a, access.Ref{Table: &mine})
+		u.seen = err == nil && !own.Hides(u.value.Name)
+		u.whole = err == nil && own.Whole()
+	}
+	return u, nil
+}
+
+// permits returns an error unless the caller may change rows with a value in a column.
+// A caller who does not see the table may not.
+func (o Service) permits(ctx context.Context, a caller.Identity, u use, scopes ...auth.Scope) error {
+	if !u.seen {
+		return &catalog.DeniedError{Reason: "unseen_dependants"}
+	}
+	for _, scope := range scopes {
+		if err := o.Tables.Permit(ctx, a, u.located.Config, scope); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole reports whether the caller sees all rows that the domain restricts.
+func (v valued) whole() bool {
+	for _, u := range v.uses {
+		if !u.whole {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns a value of the domain by its id.
+func (v valued) find(id catalog.ValueID) (catalog.DomainValue, error) {
+	for _, value := range v.values {
+		if value.ID == id {
+			return value, nil
+		}
+	}
+	return catalog.DomainValue{}, catalog.ErrNotFound
+}
+
+// isParent reports whether a value is one of the parent column.
+func (v valued) isParent(value catalog.DomainValue) bool {
+	return v.domain.Kind == catalog.DomainHierarchical && value.Parent == ""
+}
+
+// canonical returns the canonical text of a new value, which every column of the domain
+// must be able to hold in the same form.
+func (v valued) canonical(field, text string, parent bool) (string, error) {
+	out, err := oneValue(nil, field, text)
+	for i, u := range v.uses {
+		t := u.value.Type
+		if parent {
+			t = u.parent.Type
+		}
+		var here string
+		if here, err = oneValue(t, field, text); err != nil {
+			return "", err
+		}
+		if i > 0 && here != out || v.domain.Shared() && here != text {
+			return "", fault.Invalid(field, "must be written as columns that use the domain write it")
+		}
+		out = here
+	}
+	return out, err
+}
+
+// suits returns the values of a shared domain for a column, whose type each of them must
+// have, in its canonical form.
+func (o Service) suits(ctx context.Context, c column, parent delta.Field, d catalog.Domain) ([]catalog.DomainValue, error) {
+	switch {
+	case d.Kind == catalog.DomainRange:
+		if !rules.Bounded(c.field.Type) {
+			return nil, unsupported(c, "range")
+		}
+		bounds, err := boundsOf(c.field.Type, *d.Range)
+		if err != nil || bounds != *d.Range {
+			return nil, fault.Invalid("domain_id", "has bounds that are not values of the column's type in its form")
+		}
+		return nil, nil
+	case !rules.Listable(c.field.Type):
+		return nil, unsupported(c, "list of values")
+	case d.Source != nil:
+		return nil, o.suitsSource(ctx, c, parent, *d.Source)
+	}
+	values, err := o.Store.DomainValues(ctx, c.actor.Org, d.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values.Values {
+		t := c.field.Type
+		if d.Kind == catalog.DomainHierarchical && v.Parent == "" {
+			t = parent.Type
+		}
+		if text, message := canonical(t, v.Value); message != "" || text != v.Value {
+			return nil, fault.Invalid("domain_id", "has values that are not of the column's type, or not in its form")
+		}
+	}
+	return values.Values, nil
+}
+
+// suitsSource checks the table of a shared domain as if the column got it as its own.
+func (o Service) suitsSource(ctx context.Context, c column, parent delta.Field, s catalog.DomainSource) error {
+	located, err := o.Tables.Registered(ctx, c.actor.Viewer, s.Config, s.Table)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return notShared()
+	}
+	if err != nil {
+		return err
+	}
+	t, err := o.Tables.Open(ctx, c.actor, access.Ref{Table: &located, Rows: true})
+	if err == nil {
+		err = unseen(t)
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.checkShared(ctx, c, located); err != nil {
+		return err
+	}
+	value, ok := fieldByPhysical(t, s.Column)
+	if !ok || !rules.Comparable(c.field.Type, value.Type) {
+		return fault.Invalid("domain_id", "takes its values from a column of another type")
+	}
+	if s.ParentKey == "" {
+		return nil
+	}
+	key, ok := fieldByPhysical(t, s.ParentKey)
+	if !ok || !rules.Comparable(parent.Type, key.Type) {
+		return fault.Invalid("domain_id", "takes its parents from a column of another type")
+	}
+	return nil
+}

@@ -1,0 +1,341 @@
+package domain
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// Owner names the domain whose values are changed: that of a column, or a shared one.
+type Owner struct {
+	Table  access.Path
+	Column string
+	// Org and Domain name a shared domain; then the others are empty.
+	Org    catalog.OrgID
+	Domain catalog.DomainID
+}
+
+func (o Service) valuesOf(ctx context.Context, owner Owner) (valued, error) {
+	if owner.Domain != "" {
+		return o.ofShared(ctx, owner.Org, owner.Domain)
+	}
+	return o.ofColumn(ctx, owner.Table, owner.Column)
+}
+
+// Changed is a domain after a change of its values: of a column, or shared.
+type Changed struct {
+	Column *Described
+	Shared *Shared
+}
+
+// after returns the domain as it is after a change.
+func (o Service) after(ctx context.Context, v valued) (Changed, error) {
+	if v.column == nil {
+		shared, err := o.Shared(ctx, v.actor.Org, v.domain.ID)
+		return Changed{Shared: &shared}, err
+	}
+	d, err := o.domain(ctx, *v.column)
+	if err != nil {
+		return Changed{}, err
+	}
+	out, err := o.described(ctx, *v.column, d)
+	return Changed{Column: &out}, err
+}
+
+// AddValue adds a value to a fixed domain. Errors: [ErrKind], [ErrShared],
+// catalog.ErrExists, catalog.ErrValueChange, catalog.FieldErrors, those of opening a
+// table.
+func (o Service) AddValue(ctx context.Context, owner Owner, value Value) (Changed, error) {
+	return o.add(ctx, owner, catalog.DomainFixed, "", value)
+}
+
+// AddParent adds a parent without children to a hierarchical domain. Errors are those of
+// [Service.AddValue].
+func (o Service) AddParent(ctx context.Context, owner Owner, value Value) (Changed, error) {
+	return o.add(ctx, owner, catalog.DomainHierarchical, "", value)
+}
+
+// AddChild adds a child to a parent of a hierarchical domain. Errors are those of
+// [Service.AddValue], and catalog.ErrNotFound for an unknown parent.
+func (o Service) AddChild(ctx context.Context, owner Owner, parent catalog.ValueID, value Value) (Changed, error) {
+	return o.add(ctx, owner, catalog.DomainHierarchical, parent, value)
+}
+
+func (o Service) add(ctx context.Context, owner Owner, kind catalog.DomainKind, parent catalog.ValueID, value Value) (Changed, error) {
+	v, err := o.valuesOf(ctx, owner)
+	if err != nil {
+		return Changed{}, err
+	}
+	if v.domain.Kind != kind {
+		return Changed{}, ErrKind
+	}
+	added := catalog.NewDomainValue{Label: value.Label, Description: value.Description}
+	if parent != "" {
+		above, err := v.find(parent)
+		if err == nil && !v.isParent(above) {
+			err = catalog.ErrNotFound
+		}
+		if err != nil {
+			return Changed{}, err
+		}
+		added.Parent = above.Value
+	}
+	if added.Value, err = v.canonical("value", value.Value, kind == catalog.DomainHierarchical && parent == ""); err != nil {
+		return Changed{}, err
+	}
+	if err := catalog.ValidateDomainLabel(value.Label, value.Description); err != nil {
+		return Changed{}, err
+	}
+	if _, _, err := o.Store.AddDomainValues(ctx, v.target, []catalog.NewDomainValue{added}); err != nil {
+		return Changed{}, oneField(changeError(err))
+	}
+	return o.after(ctx, v)
+}
+
+// oneField returns an error about values[0] as one about the only value of a request.
+func oneField(err error) error {
+	var exists *catalog.ExistsError
+	if errors.As(err, &exists) {
+		return &catalog.ExistsError{Field: "value"}
+	}
+	var fields catalog.FieldErrors
+	if errors.As(err, &fields) {
+		out := catalog.FieldErrors{}
+		for _, f := range fields {
+			if f.Field == "values" {
+				f.Field = "value"
+			}
+			if len(f.Field) > len("values[0].") && f.Field[:len("values[0].")] == "values[0]." {
+				f.Field = f.Field[len("values[0]."):]
+			}
+			out = append(out, f)
+		}
+		return out
+	}
+	return err
+}
+
+// ValuePatch holds what to change of a value; nil leaves a member unchanged.
+type ValuePatch struct {
+	Value, Label, Description *string
+	// Propagate gives the rows with the value its new text; otherwise the text changes
+	// only if no row has it.
+	Propagate bool
+}
+
+// ChangeValue changes a value, a parent or a child. A new text is given to the rows too.
+// Errors are those of [Service.AddValue], [InUseError], catalog.ErrNotFound, and those of
+// writes.
+func (o Service) ChangeValue(
+	ctx context.Context, owner Owner, id catalog.ValueID, patch ValuePatch, result func(Changed) any,
+) (Changed, *catalog.Operation, error) {
+	v, err := o.valuesOf(ctx, owner)
+	if err != nil {
+		return Changed{}, nil, err
+	}
+	value, err := v.find(id)
+	if err != nil {
+		return Changed{}, nil, err
+	}
+	label, description := value.Label, value.Description
+	setText(&label, patch.Label)
+	setText(&description, patch.Description)
+	if err := catalog.ValidateDomainLabel(label, description); err != nil {
+		return Changed{}, nil, err
+	}
+	var text string
+	if patch.Value != nil {
+		if text, err = v.canonical("value", *patch.Value, v.isParent(value)); err != nil {
+			return Changed{}, nil, err
+		}
+	}
+	rename := patch.Value != nil && text != value.Value
+	if rename {
+		if err := o.mayRewrite(ctx, v, value, !patch.Propagate); err != nil {
+			return Changed{}, nil, err
+		}
+	}
+	if label != value.Label || description != value.Description {
+		if _, err := o.Store.DescribeDomainValue(ctx, v.target, id, label, description); err != nil {
+			return Changed{}, nil, changeError(err)
+		}
+	}
+	if !rename {
+		out, err := o.after(ctx, v)
+		return out, nil, err
+	}
+	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}, result)
+}
+
+func setText(to *string, text *string) {
+	if text != nil {
+		*to = *text
+	}
+}
+
+// mayRewrite checks that the caller may change the rows that have a value. With unused it
+// refuses a value that rows have.
+func (o Service) mayRewrite(ctx context.Context, v valued, value catalog.DomainValue, unused bool) error {
+	if v.column != nil {
+		if err := o.permits(ctx, v.actor, v.uses[0], auth.ScopeRowsUpdate); err != nil {
+			return err
+		}
+		if !unused {
+			return nil
+		}
+	}
+	var total int64
+	for _, u := range v.uses {
+		n, err := o.countAll(ctx, u.located, rowsOf(u.ColumnDomain, v.values, value))
+		if err != nil {
+			return err
+		}
+		if total += n; n == 0 || v.column != nil {
+			continue
+		}
+		if err := o.permits(ctx, v.actor, u, auth.ScopeDomainsWrite, auth.ScopeRowsUpdate); err != nil {
+			return err
+		}
+	}
+	if unused {
+		return v.inUse(total)
+	}
+	return nil
+}
+
+// inUse returns an [InUseError] if rows have a value.
+func (v valued) inUse(rows int64) error {
+	switch {
+	case rows == 0:
+		return nil
+	case v.whole():
+		return &InUseError{Rows: &rows}
+	}
+	return &InUseError{}
+}
+
+// What a value that is to be deleted must be.
+const (
+	AnyValue    = ""
+	ParentValue = "parent"
+	ChildValue  = "child"
+)
+
+// Removal says which value to remove.
+type Removal struct {
+	Value catalog.ValueID
+	// Parent is the parent of a child that was named with it.
+	Parent catalog.ValueID
+	// As requires a parent or a child.
+	As string
+	// ReplaceWith is the id or text of the value that rows get instead; empty refuses
+	// to remove a value that rows have.
+	ReplaceWith string
+}
+
+// RemoveValue removes a value, and with a parent its children. Errors: [InUseError],
+// write.ErrWritesInProgress, those of [Service.ChangeValue].
+func (o Service) RemoveValue(ctx context.Context, owner Owner, r Removal, result func(Changed) any) (Changed, *catalog.Operation, error) {
+	v, err := o.valuesOf(ctx, owner)
+	if err != nil {
+		return Changed{}, nil, err
+	}
+	if r.As != AnyValue && v.domain.Kind != catalog.DomainHierarchical {
+		return Changed{}, nil, ErrKind
+	}
+	value, err := v.find(r.Value)
+	if err == nil && (r.As == ParentValue && !v.isParent(value) || r.As == ChildValue && value.Parent != r.Parent) {
+		err = catalog.ErrNotFound
+	}
+	if err != nil {
+		return Changed{}, nil, err
+	}
+	if r.ReplaceWith != "" {
+		return o.replace(ctx, v, value, r.ReplaceWith, result)
+	}
+	if err := o.remove(ctx, v, value); err != nil {
+		return Changed{}, nil, err
+	}
+	out, err := o.after(ctx, v)
+	return out, nil, err
+}
+
+func (o Service) replace(
+	ctx context.Context, v valued, value catalog.DomainValue, with string, result func(Changed) any,
+) (Changed, *catalog.Operation, error) {
+	if v.isParent(value) {
+		return Changed{}, nil, fault.Invalid("replace_with", "is not for parents: their children have other values")
+	}
+	to := ""
+	for _, other := range v.values {
+		if other.ID != value.ID && other.Parent == value.Parent && (string(other.ID) == with || to == "" && other.Value == with) {
+			to = other.Value
+		}
+	}
+	if to == "" {
+		return Changed{}, nil, fault.Invalid("replace_with", "must be the id or text of another value of the domain")
+	}
+	if err := o.mayRewrite(ctx, v, value, false); err != nil {
+		return Changed{}, nil, err
+	}
+	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to}, result)
+}
+
+// remove removes a value that no row has. Rows that were committed under the domain with
+// the value are found after it, and bring the value back.
+func (o Service) remove(ctx context.Context, v valued, value catalog.DomainValue) error {
+	rows, err := o.count(ctx, v, value)
+	if err == nil {
+		err = v.inUse(rows)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := o.Store.DeleteDomainValue(ctx, v.target, value.ID); err != nil {
+		return changeError(err)
+	}
+	if err = o.settleUses(ctx, v); err == nil {
+		if rows, err = o.count(ctx, v, value); err == nil {
+			err = v.inUse(rows)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	removed := []catalog.DomainValue{value}
+	for _, child := range v.values {
+		if child.Parent == value.ID {
+			removed = append(removed, child)
+		}
+	}
+	cleanup, cancel := caller.CleanupContext(ctx)
+	defer cancel()
+	_, undone := o.Store.RestoreDomainValues(cleanup, v.target, removed)
+	return errors.Join(err, undone)
+}
+
+// count counts all rows that have a value.
+func (o Service) count(ctx context.Context, v valued, value catalog.DomainValue) (total int64, err error) {
+	for _, u := range v.uses {
+		n, err := o.countAll(ctx, u.located, rowsOf(u.ColumnDomain, v.values, value))
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+func (o Service) settleUses(ctx context.Context, v valued) error {
+	for _, u := range v.uses {
+		if err := o.settle(ctx, v.actor.Org, u.located.DeltaID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

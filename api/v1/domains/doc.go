@@ -1,0 +1,4 @@
+// Package domains serves the routes of column domains and shared domains.
+//
+// What may not go in: the meaning of values and domains, which api/ops/domain decides.
+package domains
