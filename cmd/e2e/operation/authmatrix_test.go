@@ -86,6 +86,37 @@ var operationAccess = map[string]accessNeeds{
 	"optimizeTable":         {"tables:modify", ""},
 	"adoptIdentity":         {"rls_policies:write", `{"keep_rules":true}`},
 
+	"getDomain":          {"domains:read", ""},
+	"deleteDomain":       {"domains:write", ""},
+	"setFixedDomain":     {"domains:write", `{"values":["a"]}`},
+	"setInlineDomain":    {"domains:write", `{"parent_column":"x","parents":[]}`},
+	"setLookupDomain":    {"domains:write", `{"parent_column":"x","table_path":"x","parent_key":"x","child_key":"y"}`},
+	"setReferenceDomain": {"domains:write", `{"table_path":"x","column":"x"}`},
+	"setRangeDomain":     {"domains:write", `{"min":"1"}`},
+	"setSharedDomain":    {"domains:write", `{"domain_id":"` + harness.MissingID + `"}`},
+	"checkValueInUse":    {"tables:read", ""},
+	"listAllowedValues":  {"domains:read", ""},
+	"addValue":           {"domains:write", `{"value":"x"}`},
+	"addParent":          {"domains:write", `{"value":"x"}`},
+	"addChild":           {"domains:write", `{"value":"x"}`},
+	"changeValue":        {"domains:write", `{"value":"x"}`},
+	"deleteValue":        {"domains:write", ""},
+	"deleteParent":       {"domains:write", ""},
+	"deleteChild":        {"domains:write", ""},
+
+	"createSharedDomain":  {"domains:write", `{"name":"x","type":"range"}`}, // never valid: the matrix makes nothing
+	"listSharedDomains":   {"domains:read", ""},
+	"getSharedDomain":     {"domains:read", ""},
+	"replaceSharedDomain": {"domains:write", `{"name":"x","type":"fixed","values":[],"expected_version":1}`},
+	"deleteSharedDomain":  {"domains:write", ""},
+	"addSharedValue":      {"domains:write", `{"value":"x"}`},
+	"addSharedParent":     {"domains:write", `{"value":"x"}`},
+	"addSharedChild":      {"domains:write", `{"value":"x"}`},
+	"changeSharedValue":   {"domains:write", `{"value":"x"}`},
+	"deleteSharedValue":   {"domains:write", ""},
+	"deleteSharedParent":  {"domains:write", ""},
+	"deleteSharedChild":   {"domains:write", ""},
+
 	"createPolicy":      {"rls_policies:write", `{"kind":"cls"}`},
 	"listPolicies":      {"rls_policies:read", ""},
 	"getPolicy":         {"rls_policies:read", ""},
@@ -137,6 +168,8 @@ func (op operation) request(c *harness.Client, org string) harness.Reply {
 		path += "?tableFqn=lake.x.y"
 	case "deletePolicy":
 		path += "?expectedVersion=1"
+	case "checkValueInUse":
+		path += "?value=x"
 	}
 	var body any
 	if text := operationAccess[op.OperationID].body; text != "" {
@@ -269,12 +302,16 @@ func TestCredentialsThatProveNothing(t *testing.T) {
 func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
+	s.Table("t", `SELECT 1 AS id, 'a' AS p`, nil, column{"id", "long"}, column{"p", "string"})
 	policy := s.Policy("t", "id", harness.Everyone)["id"].(string)
 	config := s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].([]any)[0].(map[string]any)["configId"].(string)
 	_, key := s.Admin.NewKey(map[string]any{})
 	tableID := s.Admin.OK("GET", s.TablePath("t"), nil)["tableId"].(string)
 	kept := s.Admin.Await(s.Admin.Start("SELECT 1"))["id"].(string)
+	domain := s.Admin.OK("PUT", s.TablePath("t")+"/columns/id/domain/hierarchical/inline", map[string]any{"parent_column": "p",
+		"parents": []any{map[string]any{"value": "a", "children": []any{"1"}}}})["domain"].(map[string]any)
+	value := domain["allowed_values"].([]any)[0].(map[string]any)["id"].(string)
+	shared := s.Admin.Call("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/domains", `{"name":"d","type":"fixed","values":["a"]}`).JSON(t)
 	stranger, boot := s.Organisation("globex")
 
 	// ids by operation and parameter; the organisation is one time the stranger's
@@ -291,8 +328,12 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 			return s.Schema
 		case "table_name":
 			return "t"
-		case "column":
+		case "column", "column_name":
 			return "id"
+		case "domain_id":
+			return shared["id"].(string)
+		case "child_id":
+			return value
 		case "name":
 			return "c"
 		case "table_id":
@@ -301,6 +342,8 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 			return kept
 		case "id":
 			switch {
+			case strings.Contains(op.path, "/domain"):
+				return value
 			case strings.Contains(op.path, "policies"):
 				return policy
 			case strings.Contains(op.path, "workspaces"):
@@ -341,6 +384,8 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 				there, nowhere = there+"?tableFqn=lake."+s.Schema+".t", nowhere+"?tableFqn=lake."+s.Schema+".t"
 			case "deletePolicy":
 				there, nowhere = there+"?expectedVersion=1", nowhere+"?expectedVersion=1"
+			case "checkValueInUse":
+				there, nowhere = there+"?value=1", nowhere+"?value=1"
 			}
 			if there == nowhere || (org == boot.OrganisationID && !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(op.path, "{org_id}", ""),
 				"{organisation_id}", ""), "{")) {

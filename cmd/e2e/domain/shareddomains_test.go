@@ -1,0 +1,108 @@
+package domain_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+)
+
+func TestSharedDomainsHoldInEveryColumnThatUsesThem(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	base := "/v1/organisations/" + s.Boot.OrganisationID + "/domains"
+	one := s.Create("one", nil, harness.Col("id", "long"), harness.Col("state", "string"), harness.Col("n", "integer"))
+	two := s.Create("two", nil, harness.Col("id", "long"), harness.Col("status", "string"))
+
+	r := s.Admin.Call("POST", base, object{"name": "States", "description": "of work", "type": "fixed", "values": list{"open", "closed"}})
+	require.Equal(t, 201, r.Status, "%s", r.Body)
+	made := r.JSON(t)
+	at := base + "/" + made["id"].(string)
+	require.Equal(t, list{}, made["dependants"])
+	require.Equal(t, 0.0, made["other_dependants"])
+	refused(t, s.Admin, 409, "already_exists", "POST", base, object{"name": "states", "type": "fixed", "values": list{}})
+	require.Len(t, s.Admin.OK("GET", base, nil)["domains"], 1)
+
+	got := s.Admin.OK("PUT", one+"/columns/state/domain/shared", object{"domain_id": made["id"]})
+	require.Equal(t, object{"id": made["id"], "name": "States"}, got["domain"].(object)["shared"])
+	s.Admin.OK("PUT", two+"/columns/status/domain/shared", object{"domain_id": made["id"]})
+	require.Equal(t, []string{"domain_id"}, refused(t, s.Admin, 422, "invalid_field", "PUT", one+"/columns/n/domain/shared",
+		object{"domain_id": made["id"]}))
+	require.Equal(t, []string{"domain_id"}, refused(t, s.Admin, 422, "invalid_field", "PUT", one+"/columns/n/domain/shared",
+		object{"domain_id": harness.MissingID}))
+	refused(t, s.Admin, 409, "domain_shared", "POST", one+"/columns/state/domain/values", object{"value": "x"})
+	refused(t, s.Admin, 409, "domain_in_use", "DELETE", at, nil)
+	require.Len(t, s.Admin.OK("GET", at, nil)["dependants"], 2)
+
+	s.Admin.Write(one+"/rows", harness.RowsOf(object{"id": 1, "state": "open"}))
+	s.Admin.Write(two+"/rows", harness.RowsOf(object{"id": 1, "status": "open"}))
+	refused(t, s.Admin, 422, "rule_violation", "POST", two+"/rows", harness.RowsOf(object{"id": 1, "status": "x"}))
+
+	s.Admin.OK("POST", at+"/values", object{"value": "new"})
+	values := ids(s.Admin.OK("GET", at, nil)["allowed_values"])
+	s.Admin.OK("PATCH", at+"/values/"+values["open"], object{"value": "Open"})
+	for name, column := range map[string]string{"one": "state", "two": "status"} {
+		require.Equal(t, list{list{"Open"}}, s.Admin.Rows("SELECT "+column+" FROM "+s.Schema+"."+name))
+	}
+	refused(t, s.Admin, 409, "value_in_use", "DELETE", at+"/values/"+values["open"], nil)
+	s.Admin.OK("DELETE", at+"/values/"+values["new"], nil)
+	got = s.Admin.OK("PUT", at, object{"name": "States", "type": "fixed", "values": list{"Open", "later"},
+		"expected_version": s.Admin.OK("GET", at, nil)["version"]})
+	require.Equal(t, values["open"], ids(got["allowed_values"])["Open"])
+	refused(t, s.Admin, 409, "version_conflict", "PUT", at, object{"name": "States", "type": "fixed", "values": list{}, "expected_version": 1})
+	refused(t, s.Admin, 409, "domain_type_mismatch", "PUT", at, object{"name": "States", "type": "range", "range": object{"min": "1"},
+		"expected_version": got["version"]})
+
+	s.Admin.OK("DELETE", one+"/columns/state/domain", nil)
+	s.Admin.OK("DELETE", two+"/columns/status/domain", nil)
+	s.Admin.OK("DELETE", at, nil)
+	refused(t, s.Admin, 404, "not_found", "GET", at, nil)
+}
+
+func TestSharedDomainsOfTheOtherKinds(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	base := "/v1/organisations/" + s.Boot.OrganisationID + "/domains"
+	path := s.Create("t", nil, harness.Col("n", "integer"), harness.Col("maker", "string"), harness.Col("model", "string"))
+	s.Table("models", `SELECT * FROM (VALUES ('a', 'a1'), ('b', 'b1')) t(maker, model)`, nil,
+		column{"maker", "string"}, column{"model", "string"})
+	fqn := "lake." + s.Schema + ".models"
+	create := func(body object) string {
+		r := s.Admin.Call("POST", base, body)
+		require.Equal(t, 201, r.Status, "%s", r.Body)
+		return r.JSON(t)["id"].(string)
+	}
+	use := func(column, id, parent string) object {
+		body := object{"domain_id": id}
+		if parent != "" {
+			body["parent_column"] = parent
+		}
+		return s.Admin.OK("PUT", path+"/columns/"+column+"/domain/shared", body)["domain"].(object)
+	}
+	require.Equal(t, "range", use("n", create(object{"name": "r", "type": "range", "range": object{"min": "1", "max": "5"}}), "")["type"])
+	require.Equal(t, fqn, use("maker", create(object{"name": "m", "type": "reference",
+		"reference_source": object{"table_path": fqn, "column": "maker"}}), "")["reference_source"].(object)["table_path"])
+	require.Equal(t, "table", use("model", create(object{"name": "l", "type": "hierarchical",
+		"lookup": object{"table_path": fqn, "parent_key": "maker", "child_key": "model"}}), "maker")["lookup"].(object)["source"])
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"n": 3, "maker": "a", "model": "a1"}))
+	for _, row := range []object{{"n": 6}, {"maker": "x"}, {"maker": "b", "model": "a1"}} {
+		refused(t, s.Admin, 422, "rule_violation", "POST", path+"/rows", harness.RowsOf(row))
+	}
+
+	inline := create(object{"name": "i", "type": "hierarchical", "parents": list{object{"value": "a", "children": list{"a1"}}}})
+	got := s.Admin.OK("POST", base+"/"+inline+"/parents", object{"value": "b"})
+	parents := ids(got["allowed_values"])
+	got = s.Admin.OK("POST", base+"/"+inline+"/parents/"+parents["b"]+"/children", object{"value": "b1"})
+	children := ids(got["lookup"].(object)["mappings"].(object)["b"])
+	use("model", inline, "maker")
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"maker": "b", "model": "b1"}))
+	refused(t, s.Admin, 409, "value_in_use", "DELETE", base+"/"+inline+"/parents/"+parents["b"], nil)
+	refused(t, s.Admin, 409, "value_in_use", "DELETE", base+"/"+inline+"/parents/"+parents["b"]+"/children/"+children["b1"], nil)
+	for field, body := range map[string]object{
+		"range": {"name": "x", "type": "range"}, "values": {"name": "x", "type": "range", "values": list{}},
+		"reference_source": {"name": "x", "type": "reference"}, "values[1]": {"name": "x", "type": "fixed", "values": list{"a", "a"}},
+	} {
+		require.Equal(t, []string{field}, refused(t, s.Admin, 422, "invalid_field", "POST", base, body))
+	}
+}
