@@ -15,7 +15,8 @@ func TestFilteredCallersLearnNothingOfHiddenValues(t *testing.T) {
 	s.Table("t", `SELECT * FROM (VALUES (1, 'a', 'x', 's1', 'm1'), (2, 'b', 'y', 's2', 'm2'), (3, 'b', 'z', 's2', 'm2'))
 		t(id, region, state, secret, mark)`, nil, column{"id", "long"}, column{"region", "string"}, column{"state", "string"},
 		column{"secret", "string"}, column{"mark", "string"})
-	s.Table("source", `SELECT * FROM (VALUES ('a', 'x'), ('b', 'y')) t(region, state)`, nil, column{"region", "string"}, column{"state", "string"})
+	s.Table("source", `SELECT * FROM (VALUES ('a', 'x'), ('b', 'y')) t(region, state)`, nil,
+		column{"region", "string"}, column{"state", "string"})
 	path, fqn := s.TablePath("t"), "lake."+s.Schema+".source"
 	for column, values := range map[string]list{"secret": {"s1", "s2"}, "mark": {"m1", "m2"}, "state": {"x", "y", "z", "w"}} {
 		s.Admin.OK("PUT", path+"/columns/"+column+"/domain/fixed", object{"values": values})
@@ -28,7 +29,8 @@ func TestFilteredCallersLearnNothingOfHiddenValues(t *testing.T) {
 	s.Rule("mask", "t", "mark", harness.AdminsSee)
 	b := s.Member("b@acme.example", "builder", map[string]string{"region": "a"})
 
-	for _, ask := range [][2]string{{"GET", "/domain"}, {"GET", "/allowed-values"}, {"GET", "/domain/in-use?value=s1"}, {"DELETE", "/domain"}} {
+	for _, ask := range [][2]string{{"GET", "/domain"}, {"GET", "/allowed-values"}, {"GET", "/domain/in-use?value=s1"},
+		{"DELETE", "/domain"}} {
 		hidden := b.Call(ask[0], path+"/columns/secret"+ask[1], nil, "X-Request-Id", "same")
 		missing := b.Call(ask[0], path+"/columns/nosuch"+ask[1], nil, "X-Request-Id", "same")
 		require.Equal(t, 404, hidden.Status)
