@@ -86,11 +86,11 @@ func (s Service) Begin(ctx context.Context) (*Upload, error) {
 // Close removes the upload.
 func (u *Upload) Close() { u.close() }
 
-// ErrNoFile is returned for an inference without an upload, and ErrSecondFile for a second one:
+// errNoFile is returned for an inference without an upload, and errSecondFile for a second one:
 // 422.
 var (
-	ErrNoFile     = fault.Invalid("file", "is required")
-	ErrSecondFile = fault.Invalid("file", "must be one file")
+	errNoFile     = fault.Invalid("file", "is required")
+	errSecondFile = fault.Invalid("file", "must be one file")
 )
 
 // Decompress returns a request's body, of which encoding is the Content-Encoding. Close frees
@@ -105,7 +105,7 @@ func Decompress(body io.Reader, encoding string) (io.ReadCloser, error) {
 // [*fault.MemberError].
 func (u *Upload) Spool(body io.Reader, encoding string, interrupt func()) error {
 	if u.spooled != nil {
-		return ErrSecondFile
+		return errSecondFile
 	}
 	coding, err := contentcoding.Parse(encoding)
 	if err != nil {
@@ -124,14 +124,14 @@ type Request struct {
 	Given CSVOptions
 }
 
-// Infer describes the file. Errors are those of [Upload.Spool], [ErrNoFile], and for a schema
+// Infer describes the file. Errors are those of [Upload.Spool], a missing upload, and for a schema
 // those of the store and of permissions.
 func (u *Upload) Infer(req Request) (*Inferred, error) {
 	if err := u.permit(req.Schema); err != nil {
 		return nil, err
 	}
 	if u.spooled == nil {
-		return nil, ErrNoFile
+		return nil, errNoFile
 	}
 	if _, err := req.Given.Dialect(); err != nil {
 		return nil, err

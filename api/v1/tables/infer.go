@@ -71,9 +71,9 @@ type inferredColumn struct {
 }
 
 type newTable struct {
-	Catalog string      `json:"catalog"`
-	Schema  string      `json:"schema"`
-	Name    string      `json:"name"`
+	Catalog string           `json:"catalog"`
+	Schema  string           `json:"schema"`
+	Name    string           `json:"name"`
 	Columns []inferredColumn `json:"columns"`
 }
 

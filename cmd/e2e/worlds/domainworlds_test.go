@@ -16,7 +16,8 @@ import (
 func TestTwoWorldsOfDomains(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	columns := []object{harness.Col("id", "long"), harness.Col("region", "string"), harness.Col("state", "string"), harness.Col("city", "string"),
+	columns := []object{harness.Col("id", "long"), harness.Col("region", "string"),
+		harness.Col("state", "string"), harness.Col("city", "string"),
 		harness.Col("n", "integer"), harness.Col("maker", "string"), harness.Col("mark", "string"), harness.Col("secret", "string")}
 	row := func(id int, region, state, city string, n int, maker, mark string) object {
 		return object{"id": id, "region": region, "state": state, "city": city, "n": n, "maker": maker, "mark": mark, "secret": mark}
@@ -25,7 +26,10 @@ func TestTwoWorldsOfDomains(t *testing.T) {
 		list{}, list{row(2, "us", harness.Canary, "York", 900, harness.Canary, harness.Canary), row(3, "us", "shut", "Rome", -7, "b", "q")})
 	w.caller = s.Member("builder@acme.example", "builder", map[string]string{"region": "eu"})
 	sources := []string{}
-	for i, hidden := range []list{{}, {object{"region": "us", "maker": harness.Canary, "model": "x"}, object{"region": "us", "maker": nil, "model": "y"}}} {
+	hiddenMakers := list{
+		object{"region": "us", "maker": harness.Canary, "model": "x"}, object{"region": "us", "maker": nil, "model": "y"},
+	}
+	for i, hidden := range []list{{}, hiddenMakers} {
 		name := "makers" + string(rune('0'+i))
 		path := s.Create(name, nil, harness.Col("region", "string"), harness.Col("maker", "string"), harness.Col("model", "string"))
 		s.Admin.Write(path+"/rows", harness.RowsOf(append(list{object{"region": "eu", "maker": "a", "model": "a1"}}, hidden...)...))
@@ -49,7 +53,8 @@ func TestTwoWorldsOfDomains(t *testing.T) {
 		{Method: "GET", Path: "/allowed-values?parent_value=open"}, {Method: "GET", Path: "/allowed-values?page_size=1"},
 		{Method: "GET", Path: "/domain/in-use?value=1"}, {Method: "GET", Path: "/domain/in-use?value=shut"},
 		{Method: "GET", Path: "/domain/in-use?value=" + harness.Canary}, {Method: "GET", Path: "/domain/in-use?value_id=" + harness.MissingID},
-		{Method: "POST", Path: "/domain/values", Body: object{"value": "9"}}, {Method: "POST", Path: "/domain/parents", Body: object{"value": "9"}},
+		{Method: "POST", Path: "/domain/values", Body: object{"value": "9"}},
+		{Method: "POST", Path: "/domain/parents", Body: object{"value": "9"}},
 		{Method: "PATCH", Path: "/domain/values/" + harness.MissingID, Body: object{"value": "9"}},
 		{Method: "DELETE", Path: "/domain/values/" + harness.MissingID}, {Method: "DELETE", Path: "/domain/parents/" + harness.MissingID},
 		{Method: "PUT", Path: "/domain/fixed", Body: object{"values": list{"7"}}},
@@ -58,7 +63,8 @@ func TestTwoWorldsOfDomains(t *testing.T) {
 		{Method: "PUT", Path: "/domain/hierarchical/inline", Body: object{"parent_column": "region", "parents": list{}}},
 		{Method: "PUT", Path: "/domain/hierarchical/inline", Body: object{"parent_column": "secret", "parents": list{}}},
 		{Method: "PUT", Path: "/domain/reference", Body: object{"table_path": "{source}", "column": "maker"}},
-		{Method: "PUT", Path: "/domain/hierarchical/table", Body: object{"table_path": "{source}", "parent_column": "region", "parent_key": "maker",
+		{Method: "PUT", Path: "/domain/hierarchical/table", Body: object{"table_path": "{source}",
+			"parent_column": "region", "parent_key": "maker",
 			"child_key": "model"}},
 		{Method: "DELETE", Path: "/domain"},
 	} {
