@@ -22,11 +22,14 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// The result of an inference.
 type (
-	Inferred   = csvinfer.Inferred
-	Problem    = csvinfer.Problem
+	// Inferred describes a file.
+	Inferred = csvinfer.Inferred
+	// Problem is something that a load of the file would refuse, or that the file leaves open.
+	Problem = csvinfer.Problem
+	// ValueCount is a value with the number of rows that have it.
 	ValueCount = csvinfer.ValueCount
+	// CSVOptions select a dialect of CSV.
 	CSVOptions = csvbody.Options
 )
 
@@ -120,14 +123,20 @@ func (u *Upload) Spool(body io.Reader, encoding string, interrupt func()) error 
 type Request struct {
 	// Schema is the schema of the table; empty leaves it open.
 	Schema string
+	// Name is the name of the table; empty leaves it open.
+	Name string
 	// Given are the options that the caller has set.
 	Given CSVOptions
 }
 
-// Infer describes the file. Errors are those of [Upload.Spool], a missing upload, and for a schema
-// those of the store and of permissions.
+// Infer describes the file. Errors are those of [Upload.Spool], a missing upload,
+// [catalog.FieldErrors] for a name that tables cannot have, and for a schema those of the store
+// and of permissions.
 func (u *Upload) Infer(req Request) (*Inferred, error) {
 	if err := u.permit(req.Schema); err != nil {
+		return nil, err
+	}
+	if err := (catalog.NewTable{DeltaID: "new", Name: req.Name}).Validate(); err != nil {
 		return nil, err
 	}
 	if u.spooled == nil {

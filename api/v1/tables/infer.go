@@ -133,7 +133,7 @@ func inferSchema(ctx context.Context, service infer.Service, in *uploadBody) (in
 	if name == "" {
 		name = tableName(form.fileName)
 	}
-	out, err := upload.Infer(infer.Request{Schema: form.schema, Given: form.options})
+	out, err := upload.Infer(infer.Request{Schema: form.schema, Name: form.name, Given: form.options})
 	if err != nil {
 		return inferredTable{}, err
 	}

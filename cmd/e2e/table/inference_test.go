@@ -160,6 +160,8 @@ func TestUploadsThatAreNoCSV(t *testing.T) {
 			map[string]string{"name": "is too long"}},
 		"columns": {harness.Upload{Content: "a\n", Fields: []string{"csv_columns", "a"}}, 422,
 			map[string]string{"csv_columns": "is no field of this request"}},
+		"no name": {harness.Upload{Content: "a\n", Fields: []string{"name", "a b"}}, 422,
+			map[string]string{"name": "must be 1 to 200 letters, digits or '_' and must not start with a digit"}},
 		"unknown schema": {harness.Upload{Content: "a\n", Fields: []string{"schema", "nowhere"}}, 404,
 			map[string]string{"schema": "must be the schema of a storage configuration"}},
 		"unknown encoding": {harness.Upload{Content: "a\n", Fields: []string{"csv_encoding", "utf-7"}}, 422,

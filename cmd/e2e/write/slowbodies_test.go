@@ -34,7 +34,9 @@ func TestSlowBodyEndsRequest(t *testing.T) {
 		"parquet": {rows, "application/vnd.apache.parquet", "PAR1" + strings.Repeat("x", 5000)},
 		"arrow":   {rows, "application/vnd.apache.arrow.stream", "\xff\xff\xff\xff\x00\x10\x00\x00"},
 		"merge":   {rows + "/merge?on=id", "application/x-ndjson", line},
-		"delete":  {rows + "/delete", "application/json", `{"where": "`},
+		"upload": {"/v1/tables/infer-schema", "multipart/form-data; boundary=x",
+			"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"t.csv\"\r\n\r\na,b\n1,2\n"},
+		"delete": {rows + "/delete", "application/json", `{"where": "`},
 	}
 	var wg sync.WaitGroup
 	for name, r := range requests {

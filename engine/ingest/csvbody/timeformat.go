@@ -84,8 +84,8 @@ func ParseTimeFormat(text string) (*TimeFormat, error) {
 	return f, f.check()
 }
 
-var errUnknownDirective = errors.New("must have only the directives " +
-	"%Y %y %m %-m %b %B %d %-d %a %A %j %H %-H %I %-I %p %M %-M %S %-S %g %f %z %%")
+var errUnknownDirective = errors.New("must have only the directives %Y %y %m %-m %b %B %d %-d %a %A %j " +
+	"%H %-H %I %-I %p %M %-M %S %-S %g %f %z %%")
 
 func (f *TimeFormat) literal(c byte) {
 	if n := len(f.parts); n > 0 && f.parts[n-1].directive == 0 {

@@ -14,15 +14,17 @@ const maxName = 240
 // tableNames returns names for a table that can be made without column mapping: each unique
 // regardless of case.
 func tableNames(header []string) []string {
-	names, taken := make([]string, len(header)), map[string]bool{}
+	// last holds the last number that was given to a name, so that equal names take linear
+	// time.
+	names, taken, last := make([]string, len(header)), map[string]bool{}, map[string]int{}
 	for i, text := range header {
 		base := usableName(text)
 		if base == "" {
 			base = "column" + strconv.Itoa(i+1)
 		}
-		name := base
-		for n := 2; taken[strings.ToLower(name)]; n++ {
-			name = base + "_" + strconv.Itoa(n)
+		name, folded := base, strings.ToLower(base)
+		for n := max(last[folded], 1) + 1; taken[strings.ToLower(name)]; n++ {
+			name, last[folded] = base+"_"+strconv.Itoa(n), n
 		}
 		taken[strings.ToLower(name)] = true
 		names[i] = name

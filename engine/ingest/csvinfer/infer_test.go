@@ -1,0 +1,258 @@
+package csvinfer_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
+	"github.com/lakewarden/lakewarden/engine/ingest/csvinfer"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
+)
+
+// sqlTypes are the types in SQL of columns that load a file.
+var sqlTypes = map[string]string{
+	"string": "VARCHAR", "boolean": "BOOLEAN", "long": "BIGINT", "double": "DOUBLE", "date": "DATE", "timestamp": "TIMESTAMP WITH TIME ZONE",
+	"timestamp_ntz": "TIMESTAMP",
+}
+
+// load stages a file as the result of its inference says, and returns the number of rows.
+func load(tb testing.TB, dir, text string, in *csvinfer.Inferred) int64 {
+	tb.Helper()
+	var columns []engine.Column
+	for _, c := range in.Columns {
+		name := c.Type.Delta()
+		if sql, ok := sqlTypes[name]; ok {
+			name = sql
+		}
+		columns = append(columns, engine.Column{Name: c.Name, Type: sqltype.MustParse(name), Nullable: c.Nullable})
+	}
+	dialect, err := in.Options.Dialect()
+	require.NoError(tb, err)
+	staged, err := ingest.Stage(tb.Context(), strings.NewReader(text), ingest.Request{
+		Format: staging.CSV, CSV: dialect, Columns: columns, Dir: dir,
+	})
+	var rows *staging.RowsError
+	if errors.As(err, &rows) {
+		require.NoError(tb, err, "%v\n%v\n%q", rows.Problems, in, text)
+	}
+	require.NoError(tb, err, "%q", text)
+	require.NoError(tb, os.Remove(filepath.Join(dir, staged.File)))
+	return staged.Rows
+}
+
+// TestAFileWithoutProblemsLoads infers random files and loads those without problems.
+func TestAFileWithoutProblemsLoads(t *testing.T) {
+	dir := t.TempDir()
+	value := rapid.OneOf(
+		rapid.SampledFrom([]string{"", "NA", "true", "FALSE", "0", "007", "-0", "+1", "1.", ".5", "-1.50", "1,5", "1e3", "1E+400", "NaN", "inf",
+			"9223372036854775808", "2024-02-29", "2023-02-29", "1.2.2024", "13/01/2024", "01/13/2024", "2024-05-06 07:08", "2024-05-06T07:08:09Z",
+			"2024-05-06 07:08:09.5", "2024-05-06 07:08:09+02", " x", "ä", "'", `"`, "a\nb", "\r\n", "\x00"}),
+		rapid.StringMatching(`-?[0-9]{1,25}([.,][0-9]{1,20})?`), rapid.StringMatching(`[0-3][0-9][./][01][0-9][./]20[0-9]{2}`),
+		rapid.StringMatching(`20[0-9]{2}-[01][0-9]-[0-3][0-9]([ T][0-2][0-9]:[0-5][0-9](:[0-5][0-9](\.[0-9]{1,7})?(Z|[-+]0[0-9]:00)?)?)?`),
+		rapid.String(),
+	)
+	loaded := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		delimiter := rapid.SampledFrom([]string{",", ";", "\t", "|"}).Draw(rt, "delimiter")
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "end")
+		columns, rows := rapid.IntRange(1, 4).Draw(rt, "columns"), rapid.IntRange(0, 6).Draw(rt, "rows")
+		pools := make([][]string, columns)
+		for i := range pools {
+			pools[i] = rapid.SliceOfN(value, 1, 3).Draw(rt, "pool")
+		}
+		var b strings.Builder
+		for row := range rows + 1 {
+			for i := range columns {
+				if i > 0 {
+					b.WriteString(delimiter)
+				}
+				text := rapid.SampledFrom(pools[i]).Draw(rt, "value")
+				if row == 0 {
+					text = rapid.SampledFrom([]string{"id", "ID", "a b", "", "ö,", `q"`, text}).Draw(rt, "name")
+				}
+				if strings.ContainsAny(text, "\"\r\n"+delimiter) || rapid.IntRange(0, 5).Draw(rt, "quote") == 0 {
+					text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+				}
+				b.WriteString(text)
+			}
+			b.WriteString(end)
+		}
+		given := csvbody.Options{Delimiter: delimiter, Header: rapid.SampledFrom([]string{"", "absent"}).Draw(rt, "header"),
+			Null: rapid.SampledFrom([]string{"", "NA"}).Draw(rt, "null"), Decimal: rapid.SampledFrom([]string{"", "comma"}).Draw(rt, "decimal")}
+		text := b.String()
+		in, err := csvinfer.Infer(t.Context(), strings.NewReader(text), csvinfer.Request{Given: given})
+		require.NoError(rt, err, "%q", text)
+		if in.Total == 0 {
+			loaded++
+			require.Equal(rt, in.Rows, load(t, dir, text, in), "%q", text)
+		}
+	})
+	require.Positive(t, loaded)
+}
+
+// endless is a text that never ends.
+type endless struct{ text string }
+
+func (e endless) Read(p []byte) (n int, _ error) {
+	for n < len(p) {
+		n += copy(p[n:], e.text)
+	}
+	return n, nil
+}
+
+// watched samples the live memory while it is read.
+type watched struct {
+	io.Reader
+	read, peak uint64
+}
+
+func (w *watched) sample() {
+	var now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&now)
+	w.peak = max(w.peak, now.HeapAlloc)
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if before := w.read / (8 << 20); (w.read+uint64(n))/(8<<20) > before {
+		w.sample()
+	}
+	w.read += uint64(n)
+	return n, err
+}
+
+// allocated returns the memory that f allocates in all.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	const gigabytes = 2 << 30
+	require.Less(t, allocated(func() {
+		body := io.MultiReader(strings.NewReader("a,b\n1,\"x\ny\"\n1,"), io.LimitReader(endless{"x"}, gigabytes))
+		_, err := csvinfer.Infer(t.Context(), body, csvinfer.Request{})
+		require.EqualError(t, err, "body is no CSV: line 4: a line is longer than 16777216 bytes")
+	}), uint64(128<<20))
+	require.Less(t, allocated(func() {
+		_, err := csvinfer.Infer(t.Context(), io.LimitReader(endless{"a,"}, gigabytes), csvinfer.Request{})
+		require.EqualError(t, err, "body is no CSV: line 1 (byte 0): a record has more than 20000 fields")
+	}), uint64(128<<20))
+	// Many columns of long values that all differ.
+	var text strings.Builder
+	text.WriteString(strings.Repeat("c,", 9_999) + "c\n")
+	for n := range 20 {
+		text.WriteString(strings.Repeat(fmt.Sprintf("%0500d,", n), 9_999) + "x\n")
+	}
+	body := &watched{Reader: strings.NewReader(text.String())}
+	body.sample()
+	first := body.peak
+	in, err := csvinfer.Infer(t.Context(), body, csvinfer.Request{})
+	require.NoError(t, err)
+	require.Len(t, in.Columns, 10_000)
+	require.Less(t, body.peak-first, uint64(96<<20))
+	dir := t.TempDir()
+	require.Less(t, allocated(func() {
+		_, err := csvinfer.Spool(t.Context(), io.LimitReader(endless{"x"}, gigabytes), "", dir, 1<<20)
+		require.ErrorIs(t, err, staging.ErrTooLarge)
+	}), uint64(8<<20))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestEncodingsAreDetected(t *testing.T) {
+	long := strings.Repeat("plain ascii text, ", 20_000)
+	for _, c := range []struct {
+		text string
+		want csvbody.Encoding
+	}{
+		{"a,b\n", csvbody.UTF8}, {"ä,b\n", csvbody.UTF8}, {long + "ä", csvbody.UTF8}, {long + "\xe4", csvbody.Windows1252},
+		{long + "\x81", csvbody.Latin1}, {"äöü\xff", csvbody.UTF8}, {"a\xc3", csvbody.Windows1252}, {"\xff\xfea\x00", csvbody.UTF16},
+		{"\xfe\xff\x00a", csvbody.UTF16}, {"a\x00,\x00b\x00", csvbody.UTF16},
+	} {
+		dir := t.TempDir()
+		for _, body := range []io.Reader{strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text))} {
+			s, err := csvinfer.Spool(t.Context(), body, "", dir, 0)
+			require.NoError(t, err)
+			got, err := s.Encoding("")
+			require.NoError(t, err)
+			require.Equal(t, c.want, got, "%.20q", c.text)
+			stored, err := os.ReadFile(filepath.Join(dir, s.File))
+			require.NoError(t, err)
+			require.Equal(t, c.text, string(stored))
+			require.EqualValues(t, len(c.text), s.Bytes)
+			got, err = s.Encoding(csvbody.Latin1)
+			if c.want != csvbody.UTF16 {
+				require.NoError(t, err)
+				require.Equal(t, csvbody.Latin1, got)
+			}
+		}
+	}
+	s, err := csvinfer.Spool(t.Context(), strings.NewReader("PAR1\n\x15\x04\x00"), "", t.TempDir(), 0)
+	require.NoError(t, err)
+	_, err = s.Encoding("")
+	require.EqualError(t, err, "body is no CSV: line 2 (byte 7): a zero byte: the file is not text")
+}
+
+func TestSamplesAreWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample")
+	line, err := csvinfer.Sample(strings.NewReader("\uFEFFa,b\n1,2"), csvbody.UTF8, path)
+	require.NoError(t, err)
+	require.Equal(t, "a,b", line)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "a,b\n1,2", string(text))
+
+	line, err = csvinfer.Sample(endless{"a,b\n"}, csvbody.Windows1252, path)
+	require.NoError(t, err)
+	require.Equal(t, "a,b", line)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.EqualValues(t, 4<<20, info.Size())
+
+	line, err = csvinfer.Sample(endless{"x"}, csvbody.UTF8, path)
+	require.NoError(t, err)
+	require.Empty(t, line)
+	_, err = csvinfer.Sample(iotest.ErrReader(os.ErrClosed), csvbody.UTF8, path)
+	require.ErrorIs(t, err, os.ErrClosed)
+}
+
+func TestNamesThatTablesCanHave(t *testing.T) {
+	header := "a,A, a ,a_2,,x=(y);z,\u202etext," + strings.Repeat("ä", 200) + ",\xff\n"
+	in, err := csvinfer.Infer(t.Context(), strings.NewReader(header), csvinfer.Request{})
+	require.NoError(t, err)
+	var names []string
+	for _, c := range in.Columns {
+		names = append(names, c.Name)
+	}
+	require.Equal(t, []string{"a", "A_2", "a_3", "a_2_2", "column5", "x_y_z", "text", strings.Repeat("ä", 120), "_"}, names)
+	require.Equal(t, strings.Join(names, ","), in.Options.Columns)
+
+	var wide strings.Builder
+	for i := range 2000 {
+		wide.WriteString("a name " + strconv.Itoa(i) + ",")
+	}
+	in, err = csvinfer.Infer(t.Context(), strings.NewReader(wide.String()+"x\n"), csvinfer.Request{})
+	require.NoError(t, err)
+	require.Equal(t, []csvinfer.Problem{{Line: 1, Message: "the names of the columns are too long for csv_columns: give the columns shorter " +
+		"names that tables can have"}}, in.Problems)
+}
