@@ -28,16 +28,13 @@ func allowedValueOf(v catalog.DomainValue) AllowedValue {
 // are values that the caller must not see.
 type Domain struct {
 	Type            string                     `json:"type" enum:"fixed,hierarchical,reference,range"`
-	AllowedValues   v1.Nullable[valueList]     `json:"allowed_values" doc:"Values of a fixed domain, parents of a hierarchical one; null for values in a table"`
+	AllowedValues   []AllowedValue             `json:"allowed_values" doc:"Values of a fixed domain, parents of a hierarchical one; null for values in a table"`
 	ParentColumn    *string                    `json:"parent_column"`
 	Lookup          v1.Nullable[lookup]        `json:"lookup"`
 	ReferenceSource v1.Nullable[referenceFrom] `json:"reference_source"`
 	Range           *valueRange                `json:"range,omitempty"`
 	Shared          *sharedName                `json:"shared,omitempty" doc:"For a shared domain only"`
 }
-
-// valueList holds values in the order in which they were added.
-type valueList []AllowedValue
 
 type lookup struct {
 	Source    string                  `json:"source" enum:"inline,table"`
@@ -72,14 +69,11 @@ type sharedName struct {
 
 // ColumnDomain is the reply of operations that return the domain of a column.
 type ColumnDomain struct {
-	ColumnName     string                   `json:"column_name"`
-	Domain         Domain                   `json:"domain"`
-	SkippedParents v1.Nullable[parentsList] `json:"skipped_parents" doc:"Parents of a lookup that are NULL, blank or outside the domain of the parent column"`
-	Outside        *outside                 `json:"outside,omitempty" doc:"Visible rows outside the domain, when it is set on a column with data"`
+	ColumnName     string    `json:"column_name"`
+	Domain         Domain    `json:"domain"`
+	SkippedParents []*string `json:"skipped_parents" doc:"Parents of a lookup that are NULL, blank or outside the domain of the parent column"`
+	Outside        *outside  `json:"outside,omitempty" doc:"Visible rows outside the domain, when it is set on a column with data"`
 }
-
-// parentsList holds parents; one may be null.
-type parentsList []*string
 
 type outside struct {
 	RowCount int64    `json:"row_count"`
@@ -87,16 +81,13 @@ type outside struct {
 }
 
 func columnDomainOf(d domain.Described) ColumnDomain {
-	out := ColumnDomain{ColumnName: d.Column, Domain: domainOf(d.Kind, d.Values, d.Children, d.Source, d.Range)}
+	out := ColumnDomain{ColumnName: d.Column, Domain: domainOf(d.Kind, d.Values, d.Children, d.Source, d.Range), SkippedParents: d.Skipped}
 	out.Domain.ParentColumn = v1.Pointer(d.Parent)
 	if d.Shared != nil {
 		out.Domain.Shared = &sharedName{ID: string(d.Shared.ID), Name: d.Shared.Name}
 	}
-	if d.Skipped != nil {
-		out.SkippedParents.Value = (*parentsList)(&d.Skipped)
-	}
 	if d.Outside != nil {
-		out.Outside = &outside{RowCount: d.Outside.Rows, Values: d.Outside.Values}
+		out.Outside = &outside{RowCount: d.Outside.Rows, Values: append([]string{}, d.Outside.Values...)}
 	}
 	return out
 }
@@ -107,8 +98,7 @@ func domainOf(
 ) Domain {
 	out := Domain{Type: string(kind)}
 	if values != nil {
-		list := valueList(v1.Map(values, allowedValueOf))
-		out.AllowedValues.Value = &list
+		out.AllowedValues = v1.Map(values, allowedValueOf)
 	}
 	if bounds != nil {
 		out.Range = &valueRange{Min: v1.Pointer(bounds.Min), Max: v1.Pointer(bounds.Max), Inclusive: bounds.Inclusive}

@@ -151,6 +151,7 @@ func TestRepliesAreWhatTheDescriptionSays(t *testing.T) {
 	describedOrganisation(c, s.Admin, org, member.User, s.Boot.WorkspaceID)
 	describedStorage(c, s)
 	describedTables(c, s)
+	describedDomains(c, s)
 	describedRules(c, s)
 	describedPolicies(c, s, org, member.User)
 	describedQueries(c, s)

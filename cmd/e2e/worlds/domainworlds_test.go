@@ -16,8 +16,8 @@ import (
 func TestTwoWorldsOfDomains(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	columns := []object{harness.Col("id", "long"), harness.Col("region", "string"),
-		harness.Col("state", "string"), harness.Col("city", "string"),
+	columns := []object{harness.Col("id", "long"), harness.Col("region", "string"), harness.Col("state", "string"),
+		harness.Col("city", "string"),
 		harness.Col("n", "integer"), harness.Col("maker", "string"), harness.Col("mark", "string"), harness.Col("secret", "string")}
 	row := func(id int, region, state, city string, n int, maker, mark string) object {
 		return object{"id": id, "region": region, "state": state, "city": city, "n": n, "maker": maker, "mark": mark, "secret": mark}
@@ -26,10 +26,8 @@ func TestTwoWorldsOfDomains(t *testing.T) {
 		list{}, list{row(2, "us", harness.Canary, "York", 900, harness.Canary, harness.Canary), row(3, "us", "shut", "Rome", -7, "b", "q")})
 	w.caller = s.Member("builder@acme.example", "builder", map[string]string{"region": "eu"})
 	sources := []string{}
-	hiddenMakers := list{
-		object{"region": "us", "maker": harness.Canary, "model": "x"}, object{"region": "us", "maker": nil, "model": "y"},
-	}
-	for i, hidden := range []list{{}, hiddenMakers} {
+	for i, hidden := range []list{{}, {object{"region": "us", "maker": harness.Canary, "model": "x"},
+		object{"region": "us", "maker": nil, "model": "y"}}} {
 		name := "makers" + string(rune('0'+i))
 		path := s.Create(name, nil, harness.Col("region", "string"), harness.Col("maker", "string"), harness.Col("model", "string"))
 		s.Admin.Write(path+"/rows", harness.RowsOf(append(list{object{"region": "eu", "maker": "a", "model": "a1"}}, hidden...)...))
@@ -63,9 +61,9 @@ func TestTwoWorldsOfDomains(t *testing.T) {
 		{Method: "PUT", Path: "/domain/hierarchical/inline", Body: object{"parent_column": "region", "parents": list{}}},
 		{Method: "PUT", Path: "/domain/hierarchical/inline", Body: object{"parent_column": "secret", "parents": list{}}},
 		{Method: "PUT", Path: "/domain/reference", Body: object{"table_path": "{source}", "column": "maker"}},
-		{Method: "PUT", Path: "/domain/hierarchical/table", Body: object{"table_path": "{source}",
-			"parent_column": "region", "parent_key": "maker",
-			"child_key": "model"}},
+		{Method: "PUT", Path: "/domain/hierarchical/table", Body: object{"table_path": "{source}", "parent_column": "region",
+			"parent_key": "maker",
+			"child_key":  "model"}},
 		{Method: "DELETE", Path: "/domain"},
 	} {
 		for _, column := range []string{"id", "state", "city", "n", "maker", "mark", "secret", "nosuch"} {
