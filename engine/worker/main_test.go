@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/worker"
 )
 
@@ -30,8 +32,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if len(os.Args) == 3 && os.Args[1] == parentArg {
-		actAsParent(os.Args[2])
+	if len(os.Args) == 2 && os.Args[1] == parentArg {
+		actAsParent()
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -50,9 +52,9 @@ func build(ctx context.Context, setup []byte, temp string) (engine.Engine, error
 	case "refuse":
 		return nil, errors.New("no engine today")
 	}
-	opts := duckdb.Options{ExtensionDirs: []string{string(setup)}, TempDir: temp}
-	if string(setup) == "bare" {
-		opts.Extensions = []string{}
+	opts := duckdb.Options{TempDir: temp}
+	if err := json.Unmarshal(setup, &opts.Verified); err != nil {
+		return nil, err
 	}
 	return duckdb.New(ctx, opts)
 }
@@ -75,27 +77,20 @@ func reachesNothing() error {
 	return nil
 }
 
-// extensionDir is the directory of the extensions in a developer's tree.
-func extensionDir(tb testing.TB) string {
-	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if dir == "" {
-		wd, err := os.Getwd()
-		require.NoError(tb, err)
-		dir = wd + "/../../bin/extensions"
-	}
-	if _, err := os.Stat(dir); err != nil && os.Getenv("CI") != "true" {
-		tb.Skipf("the delta extension is needed; make extensions installs it: %v", err)
-	}
-	return dir
-}
-
+// testOptions returns the options of children that load all extensions. As in the server, this
+// process verifies the files and its children trust it.
 func testOptions(tb testing.TB) worker.Options {
-	return worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte(extensionDir(tb))}
+	tb.Helper()
+	eng, err := duckdb.New(tb.Context(), duckdb.Options{ExtensionDirs: []string{oracletest.Extensions(tb)}})
+	require.NoError(tb, err)
+	setup, err := json.Marshal(eng.Verified())
+	require.NoError(tb, errors.Join(err, eng.Close()))
+	return worker.Options{Command: []string{os.Args[0], childArg}, Setup: setup}
 }
 
-// bareOptions are for what needs no table: such a child starts at once.
+// bareOptions returns the options of children without extensions, which start at once.
 func bareOptions() worker.Options {
-	return worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte("bare")}
+	return worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte("[]")}
 }
 
 func newEngine(tb testing.TB, opts worker.Options) *worker.Engine {

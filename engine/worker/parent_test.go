@@ -23,9 +23,10 @@ const parentArg = "be-parent"
 
 // actAsParent starts a worker with a running statement, prints its process
 // number, and waits to be killed.
-func actAsParent(extensions string) {
-	e, err := worker.New(worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte(extensions),
-		TempDir: os.Getenv("WORKER_TEST_TEMP")})
+func actAsParent() {
+	opts := bareOptions()
+	opts.TempDir = os.Getenv("WORKER_TEST_TEMP")
+	e, err := worker.New(opts)
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)
@@ -42,7 +43,7 @@ func actAsParent(extensions string) {
 
 func TestKilledParentLeavesNoChild(t *testing.T) {
 	temp := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], parentArg, extensionDir(t))
+	cmd := exec.CommandContext(t.Context(), os.Args[0], parentArg)
 	cmd.Env = append(os.Environ(), "WORKER_TEST_TEMP="+temp)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestKilledParentLeavesNoChild(t *testing.T) {
 	left, err := os.ReadDir(temp)
 	require.NoError(t, err)
 	require.Len(t, left, 1, "what a killed parent leaves")
-	opts := testOptions(t)
+	opts := bareOptions()
 	opts.TempDir = temp
 	e := newEngine(t, opts)
 	left, err = os.ReadDir(temp)

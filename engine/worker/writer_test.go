@@ -92,7 +92,7 @@ func TestSortsThatWriteStayWithinTheirLease(t *testing.T) {
 	require.NoError(t, s.Warm(t.Context()))
 	pid := pids(t, e, 1)[0]
 	before := highWater(pid)
-	for range 3 {
+	for range 2 {
 		files, err := s.(engine.Writer).Write(t.Context(), engine.WriteStatement{
 			Statement: engine.Statement{
 				SQL: "SELECT hash(range) AS h, hash(range + 1) AS i, hash(range + 2) AS j, 'some text, the same for all, and then ' || range AS t " +
