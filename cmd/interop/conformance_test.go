@@ -20,6 +20,9 @@ import (
 // and has delta-rs and DuckDB read the table after each write.
 // testdata/conformance/index.yaml describes the tables.
 func TestConformance(t *testing.T) {
+	if !thorough {
+		t.Parallel()
+	}
 	var made []specimen
 	for _, s := range corpus(t) {
 		if len(s.SQL) == 0 {

@@ -11,14 +11,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOthersReadAndWriteWhatIsWritten runs all scenarios, on disk and in S3. After
-// every step each engine reads the rows that the server reads, and writes to the
-// table, which the server and the other engines then read.
+// TestOthersReadAndWriteWhatIsWritten runs all scenarios, on disk and in S3, or with
+// -short in one of them by turns. After every step each engine reads the rows that the
+// server reads, and writes to the table, which the server and the other engines then
+// read.
 func TestOthersReadAndWriteWhatIsWritten(t *testing.T) {
+	if !thorough {
+		t.Parallel()
+	}
 	w := newTestServer(t)
 	report := newReport(w)
-	for _, l := range scenarios() {
-		for _, in := range w.places {
+	for i, l := range scenarios() {
+		for j, in := range w.places {
+			if testing.Short() && i%len(w.places) != j {
+				continue
+			}
 			t.Run(strings.ReplaceAll(l.name, " ", "_")+"/"+in.name, func(t *testing.T) {
 				defer func() {
 					if t.Failed() {

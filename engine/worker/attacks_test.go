@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,6 +89,14 @@ func attacks() map[string]string {
 	}
 }
 
+// representative names an attack of each kind: work that ignores interrupts, memory within and
+// outside of the engine's limit, state of aggregates, files, and work without end.
+var representative = []string{
+	"levenshtein", "list_reduce", "bignum", "like", "repeat", "printf", "split", "nested lists", "doubled text", "in list", "list",
+	"string_agg", "quantile", "samples by group", "recursion", "sleep", "doubling", "sort", "join", "window", "pivot", "wide sort",
+	"joins to order",
+}
+
 // repeated is a list of n times the same.
 func repeated(what string, n int) string { return strings.TrimSuffix(strings.Repeat(what+",", n), ",") }
 
@@ -126,7 +135,13 @@ func chained(n int) string {
 // lease allows.
 func TestAttacksStayWithinTheirLease(t *testing.T) {
 	const lease, spill, deadline, grace = 1 << 30, 256 << 20, time.Second, 500 * time.Millisecond
+	for _, name := range representative {
+		require.Contains(t, attacks(), name)
+	}
 	for name, sql := range attacks() {
+		if testing.Short() && !slices.Contains(representative, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			opts := bareOptions()
 			opts.Grace, opts.TempDir = grace, t.TempDir()

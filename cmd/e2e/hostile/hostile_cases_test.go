@@ -237,6 +237,14 @@ func doublingResults(n int) string {
 	return out
 }
 
+// representative names a resource case of each kind: work without end, text and lists outside of
+// the engine's memory limit, state of aggregates, files, and work that ignores interrupts.
+var representative = []string{
+	"growing recursion", "computed range", "repeat computed", "lpad computed", "levenshtein in bound", "levenshtein computed", "list_reduce",
+	"nested lambdas", "big sort", "big window", "string_agg in groups", "doubling with", "regex", "json", "exact quantile", "bits by group",
+	"wide pivot", "wide sort", "sleep",
+}
+
 // resourceCases run until a limit stops them.
 func resourceCases() []hostileCase {
 	doubling := "WITH c0 AS (SELECT id FROM {t})"

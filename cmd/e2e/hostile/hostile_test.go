@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -109,7 +110,13 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 		c.Lease, c.Memory, c.Threads, c.TempBytes = 512, 1024, 2, spill
 	})
 	other.Rows("SELECT count(*) FROM " + s.Schema + ".t")
+	for _, name := range representative {
+		require.True(t, slices.ContainsFunc(resourceCases(), func(c hostileCase) bool { return c.name == name }), name)
+	}
 	for _, c := range resourceCases() {
+		if testing.Short() && !slices.Contains(representative, c.name) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			before := harness.ResidentBytes(t)
 			var peak, spilled atomic.Int64

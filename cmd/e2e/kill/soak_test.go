@@ -176,6 +176,10 @@ func (r ruleState) row() string {
 // statements: an answer fits one state that was valid while it ran, and after a
 // change has returned no answer fits an older one.
 func TestRulesChangeBetweenStatements(t *testing.T) {
+	changes := 1000
+	if testing.Short() {
+		changes = 300
+	}
 	s, users := harness.NewSoak(t, func(c *harness.Settings) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 6, 1536, 256, 1 })
 	ana, ben := users[0], users[1]
 	forbid := s.Policy("sales", "id", `{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"id","op":"gte","value":100000}}`)
@@ -242,7 +246,7 @@ func TestRulesChangeBetweenStatements(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	version := int64(1)
 	current := states[0]
-	for i := range 1000 {
+	for i := range changes {
 		next := current
 		if r.IntN(3) == 0 {
 			next.halved = !next.halved
@@ -271,6 +275,6 @@ func TestRulesChangeBetweenStatements(t *testing.T) {
 	stop()
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...))
-	t.Logf("%d statements ran beside 1000 changes", background.Load())
-	require.Greater(t, background.Load(), int64(200))
+	t.Logf("%d statements ran next to %d changes", background.Load(), changes)
+	require.Greater(t, background.Load(), int64(changes/5))
 }

@@ -177,12 +177,16 @@ func (w *worlds) routes(tables ...string) []harness.Ask {
 	return out
 }
 
-// worldStatements is the number of generated statements.
-func worldStatements(fallback int) int {
+// worldStatements returns the number of generated statements: the given one, a third of it
+// with -short, or that of the environment. The first ones call each function once.
+func worldStatements(whole int) int {
 	if n, err := strconv.Atoi(os.Getenv("LAKEWARDEN_TEST_WORLDS")); err == nil && n > 0 {
 		return n
 	}
-	return fallback
+	if testing.Short() {
+		return whole / 3
+	}
+	return whole
 }
 
 // TestTwoWorldsAnswerAlike is the judge of row filters: one thread, byte by byte.
