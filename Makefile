@@ -18,9 +18,10 @@ REPORT ?= docs/reports/suites.md
 RUNS   ?=
 # How often the server is killed in a soak.
 KILLS ?= 200
-# Which part of the tests a run takes is decided by their packages alone, so
-# that no test is left out by a name: see .ci/scripts/test.sh.
-TESTFLAGS  ?=
+# Which part of the tests a run takes is decided by their packages, so that no test is
+# left out by a name: see .ci/scripts/test.sh. WHOLE=-whole takes all cases of each.
+TESTFLAGS ?=
+WHOLE     ?=
 
 # DuckDB's Go API hands out Arrow record batches under this tag only.
 TAGS    := duckdb_arrow
@@ -62,8 +63,8 @@ check: lint test-deps ## Run the linters, the rules of the structure and the uni
 	@.ci/scripts/test.sh -unit ./...
 
 .PHONY: test
-test: test-deps ## Run every test, with the race detector where no C code is linked
-	@.ci/scripts/test.sh $(PACKAGES) $(TESTFLAGS)
+test: test-deps ## Run the tests of PACKAGES, with the race detector where no C code is linked
+	@.ci/scripts/test.sh $(WHOLE) $(PACKAGES) $(TESTFLAGS)
 
 .PHONY: suites
 suites: test-deps ## Run the suites of leaks and attacks in every way of reading; the report goes to docs
@@ -72,15 +73,15 @@ suites: test-deps ## Run the suites of leaks and attacks in every way of reading
 .PHONY: conformance
 conformance: test-deps ## Read and write the tables of the corpus; the numbers go to docs/reports
 	@CI=true LAKEWARDEN_TEST_CONFORMANCE_REPORT=$(CURDIR)/docs/reports \
-		.ci/scripts/test.sh ./cmd/interop -count 1 -run '^TestConformance'
+		.ci/scripts/test.sh -whole ./cmd/interop -count 1 -run '^TestConformance'
 
 .PHONY: interop
 interop: test-deps ## Let Spark, delta-rs and DuckDB judge what we write (Java, Maven); the report goes to docs
 	@.ci/scripts/interop.sh $(BIN) docs/reports/interop.md $(TESTFLAGS)
 
 .PHONY: soak
-soak: test-deps ## Kill the server KILLS times (200) in the middle of writes
-	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) .ci/scripts/test.sh ./cmd/e2e/kill -count 1 -v -run TestKillsOfTheServerLoseNothing
+soak: test-deps ## Kill the server KILLS times (200) during writes, and race statements with changes of rules
+	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) .ci/scripts/test.sh -whole ./cmd/e2e/kill -count 1 -v -run '^(TestKillsOfTheServerLoseNothing|TestRulesChangeBetweenStatements)$$'
 
 .PHONY: fuzz
 fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)

@@ -1,26 +1,33 @@
 #!/usr/bin/env bash
-# test.sh [-unit] PACKAGES [GO TEST FLAGS]: every test once, or with -unit those that
-# need no running server. Test programs that link DuckDB, or the SQLite that was
-# translated from C, run without the race detector: there it multiplies build and
-# run time and sees none of that code.
+# test.sh [-unit] [-whole] [PACKAGES...] [GO TEST FLAGS]: the tests of the packages (all),
+# or with -unit those that need no running server. Tests of many similar cases take the
+# representative ones, or with -whole all of them. Test programs that link DuckDB, or the
+# SQLite that was translated from C, run without the race detector: there it multiplies
+# build and run time and sees none of that code.
 set -euo pipefail
 
 : "${TAGS:?}"
-unit=
-if [ "${1:-}" = -unit ]; then
-	unit=yes
+# golangci-lint vets the code.
+flags=(-tags "$TAGS" -vet off -timeout 15m)
+unit='' whole='' patterns=()
+while [ $# -gt 0 ]; do
+	case "$1" in
+	-unit) unit=yes ;;
+	-whole) whole=yes ;;
+	-*) break ;;
+	*) patterns+=("$1") ;;
+	esac
 	shift
-fi
-pattern=${1:-./...}
-shift || true
+done
+[ -n "$whole" ] || flags+=(-short)
 
 # One line for each program, PACKAGE.test for tests, with all that it links.
 programs=$(go list -tags "$TAGS" -test -f \
-	'{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}' "$pattern")
+	'{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}' "${patterns[@]:-./...}")
 
-# Tests that measure how long an answer takes, or use both cores, run one package at
-# a time. The other packages run side by side.
-plain=() raced=() alone=()
+# The attacks on resources use both cores and measure how long others wait: their
+# package runs alone. The others run side by side, the longest first.
+long=() plain=() raced=() alone=()
 while read -r program links; do
 	package=${program%.test}
 	[ "$package" != "$program" ] || continue # a command, not its test
@@ -28,29 +35,22 @@ while read -r program links; do
 	*/cmd/e2e/* | */cmd/interop) [ -z "$unit" ] || continue ;;
 	esac
 	case "$package" in
-	*/cmd/e2e/hostile | */cmd/e2e/kill | */engine/sqlguard)
-		alone+=("$package")
-		continue
-		;;
-	esac
-	case "$links" in
-	*github.com/duckdb/duckdb-go* | *modernc.org/sqlite*) plain+=("$package") ;;
-	*) raced+=("$package") ;;
+	*/cmd/e2e/hostile) alone+=("$package") ;;
+	*/cmd/e2e/* | */cmd/interop | */engine/worker | */engine/sqlguard | */engine/duckdb) long+=("$package") ;;
+	*) case "$links" in
+		*github.com/duckdb/duckdb-go* | *modernc.org/sqlite*) plain+=("$package") ;;
+		*) raced+=("$package") ;;
+		esac ;;
 	esac
 done <<<"$programs"
+plain=("${long[@]}" "${plain[@]}")
 if [ $((${#plain[@]} + ${#raced[@]} + ${#alone[@]})) -eq 0 ]; then
-	echo "test.sh: no test in $pattern" >&2
+	echo "test.sh: no test in ${patterns[*]}" >&2
 	exit 1
 fi
 
 status=0
-if [ ${#raced[@]} -gt 0 ]; then
-	go test -tags "$TAGS" -timeout 15m -race "$@" "${raced[@]}" || status=1
-fi
-if [ ${#plain[@]} -gt 0 ]; then
-	go test -tags "$TAGS" -timeout 15m -p 2 "$@" "${plain[@]}" || status=1
-fi
-if [ ${#alone[@]} -gt 0 ]; then
-	go test -tags "$TAGS" -timeout 15m -p 1 "$@" "${alone[@]}" || status=1
-fi
+[ ${#raced[@]} -eq 0 ] || go test "${flags[@]}" -race "$@" "${raced[@]}" || status=1
+[ ${#plain[@]} -eq 0 ] || go test "${flags[@]}" -p 2 "$@" "${plain[@]}" || status=1
+[ ${#alone[@]} -eq 0 ] || go test "${flags[@]}" -p 1 "$@" "${alone[@]}" || status=1
 exit $status
