@@ -19,6 +19,7 @@ import (
 // TestADataDirectoryIsForOneServer: the second one is told so, and has the
 // directory when the first one is gone, however that ended.
 func TestADataDirectoryIsForOneServer(t *testing.T) {
+	t.Parallel()
 	first := harness.NewProgram(t)
 	first.JSON("bootstrap", "--org", "Acme", "--email", "admin@acme.example", "--json")
 	server, _ := first.Serve()
@@ -36,6 +37,7 @@ func TestADataDirectoryIsForOneServer(t *testing.T) {
 // they do not go on, and its vacuum waits for none on a disk. What the old one has
 // asked of a store may still happen.
 func TestWritesOfAKilledServer(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	k := newKilled(t, store, nil)
 	server, _ := k.Serve()

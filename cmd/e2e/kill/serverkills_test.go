@@ -45,6 +45,7 @@ type killedTable struct {
 // done exactly once when it is sent again under its key. In the end delta-rs reads
 // the same, and a vacuum leaves no file that no version names.
 func TestKillsOfTheServerLoseNothing(t *testing.T) {
+	t.Parallel()
 	kills := 6
 	if text := os.Getenv(killsVariable); text != "" {
 		var err error

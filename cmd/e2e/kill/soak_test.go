@@ -176,6 +176,7 @@ func (r ruleState) row() string {
 // statements: an answer fits one state that was valid while it ran, and after a
 // change has returned no answer fits an older one.
 func TestRulesChangeBetweenStatements(t *testing.T) {
+	t.Parallel()
 	changes := 1000
 	if testing.Short() {
 		changes = 300
