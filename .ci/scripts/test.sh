@@ -26,7 +26,8 @@ programs=$(go list -tags "$TAGS" -test -f \
 	'{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}' "${patterns[@]:-./...}")
 
 # The attacks on resources use both cores and measure how long others wait: their
-# package runs alone. The others run side by side, the longest first.
+# package runs alone. The others run three at once, because many of them wait, the
+# longest first.
 long=() plain=() raced=() alone=()
 while read -r program links; do
 	package=${program%.test}
@@ -51,6 +52,6 @@ fi
 
 status=0
 [ ${#raced[@]} -eq 0 ] || go test "${flags[@]}" -race "$@" "${raced[@]}" || status=1
-[ ${#plain[@]} -eq 0 ] || go test "${flags[@]}" -p 2 "$@" "${plain[@]}" || status=1
+[ ${#plain[@]} -eq 0 ] || go test "${flags[@]}" -p 3 "$@" "${plain[@]}" || status=1
 [ ${#alone[@]} -eq 0 ] || go test "${flags[@]}" -p 1 "$@" "${alone[@]}" || status=1
 exit $status
