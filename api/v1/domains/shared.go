@@ -60,23 +60,27 @@ type sharedList struct {
 
 // SharedBody is the content of a shared domain. Which members are needed depends on type.
 type SharedBody struct {
-	Name        string      `json:"name" minLength:"1" maxLength:"100"`
-	Description string      `json:"description,omitempty" maxLength:"4096"`
-	Type        string      `json:"type" enum:"fixed,hierarchical,reference,range"`
-	Values      []newValue  `json:"values,omitempty" maxItems:"100000" nullable:"false" doc:"For fixed"`
-	Parents     []newParent `json:"parents,omitempty" maxItems:"100000" nullable:"false" doc:"For hierarchical, unless lookup is sent"`
-	Lookup      *struct {
-		TableName string `json:"table_name,omitempty" maxLength:"255"`
-		TablePath string `json:"table_path" minLength:"1" maxLength:"2048"`
-		ParentKey string `json:"parent_key" minLength:"1" maxLength:"255"`
-		ChildKey  string `json:"child_key" minLength:"1" maxLength:"255"`
-	} `json:"lookup,omitempty" doc:"For hierarchical: the table with the values"`
-	ReferenceSource *struct {
-		TableName string `json:"table_name,omitempty" maxLength:"255"`
-		TablePath string `json:"table_path" minLength:"1" maxLength:"2048"`
-		Column    string `json:"column" minLength:"1" maxLength:"255"`
-	} `json:"reference_source,omitempty" doc:"For reference"`
-	Range *rangeBody `json:"range,omitempty" doc:"For range"`
+	Name            string                      `json:"name" minLength:"1" maxLength:"100"`
+	Description     string                      `json:"description,omitempty" maxLength:"4096"`
+	Type            string                      `json:"type" enum:"fixed,hierarchical,reference,range"`
+	Values          []newValue                  `json:"values,omitempty" maxItems:"100000" nullable:"false" doc:"For fixed"`
+	Parents         []newParent                 `json:"parents,omitempty" maxItems:"100000" nullable:"false" doc:"For hierarchical, unless lookup is sent"`
+	Lookup          v1.Nullable[lookupInput]    `json:"lookup,omitempty" doc:"For hierarchical: the table with the values"`
+	ReferenceSource v1.Nullable[referenceInput] `json:"reference_source,omitempty" doc:"For reference"`
+	Range           v1.Nullable[rangeBody]      `json:"range,omitempty" doc:"For range"`
+}
+
+type lookupInput struct {
+	TableName string `json:"table_name,omitempty" maxLength:"255"`
+	TablePath string `json:"table_path" minLength:"1" maxLength:"2048"`
+	ParentKey string `json:"parent_key" minLength:"1" maxLength:"255"`
+	ChildKey  string `json:"child_key" minLength:"1" maxLength:"255"`
+}
+
+type referenceInput struct {
+	TableName string `json:"table_name,omitempty" maxLength:"255"`
+	TablePath string `json:"table_path" minLength:"1" maxLength:"2048"`
+	Column    string `json:"column" minLength:"1" maxLength:"255"`
 }
 
 // input refuses members of another type.
@@ -88,29 +92,28 @@ func (b SharedBody) input() (domain.SharedInput, error) {
 		kind catalog.DomainKind
 	}{
 		{"values", b.Values != nil, catalog.DomainFixed}, {"parents", b.Parents != nil, catalog.DomainHierarchical},
-		{"lookup", b.Lookup != nil, catalog.DomainHierarchical}, {"reference_source", b.ReferenceSource != nil, catalog.DomainReference},
-		{"range", b.Range != nil, catalog.DomainRange},
+		{"lookup", b.Lookup.Value != nil, catalog.DomainHierarchical}, {"reference_source", b.ReferenceSource.Value != nil, catalog.DomainReference},
+		{"range", b.Range.Value != nil, catalog.DomainRange},
 	} {
 		if m.sent && m.kind != kind {
 			return domain.SharedInput{}, v1.FieldError(m.name, "is for another type")
 		}
 	}
-	if b.Lookup != nil && b.Parents != nil {
+	if b.Lookup.Value != nil && b.Parents != nil {
 		return domain.SharedInput{}, v1.FieldError("lookup", "must not be sent together with parents")
 	}
 	out := domain.SharedInput{
 		Name: b.Name, Description: b.Description, Kind: kind, Values: v1.Map(b.Values, inputOf), Parents: v1.Map(b.Parents, parentOf),
 	}
 	switch {
-	case b.Lookup != nil:
-		out.Source = &domain.SourceInput{
-			TableName: b.Lookup.TableName, TablePath: b.Lookup.TablePath, Column: b.Lookup.ChildKey, ParentKey: b.Lookup.ParentKey,
-		}
-	case b.ReferenceSource != nil:
-		r := b.ReferenceSource
+	case b.Lookup.Value != nil:
+		l := b.Lookup.Value
+		out.Source = &domain.SourceInput{TableName: l.TableName, TablePath: l.TablePath, Column: l.ChildKey, ParentKey: l.ParentKey}
+	case b.ReferenceSource.Value != nil:
+		r := b.ReferenceSource.Value
 		out.Source = &domain.SourceInput{TableName: r.TableName, TablePath: r.TablePath, Column: r.Column}
-	case b.Range != nil:
-		bounds := b.Range.bounds()
+	case b.Range.Value != nil:
+		bounds := b.Range.Value.bounds()
 		out.Range = &bounds
 	}
 	return out, nil

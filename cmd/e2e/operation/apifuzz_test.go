@@ -101,6 +101,7 @@ func fuzzTargets(s *harness.Server) targets {
 		column{"id", "long"}, column{"name", "string"}, column{"day", "date"})
 	s.Create("dropped", nil, map[string]any{"name": "id", "type": "long"})
 	s.Create("renamed", nil, map[string]any{"name": "id", "type": "long"})
+	s.Create("restricted", nil, map[string]any{"name": "name", "type": "string"})
 	table := s.TablePath("events")
 	s.Admin.OK(http.MethodPost, table+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "positive",
 		"expr": "id >= 0"}}})
@@ -125,7 +126,12 @@ func fuzzTargets(s *harness.Server) targets {
 		spacePath  = "/v1/organisations/{org_id}/workspaces/{id}"
 		tablePath  = "/v1/tables/{catalog}/{schema}/{table_name}"
 	)
+	shared := s.Admin.Call(http.MethodPost, org+"/domains", map[string]any{"name": "fuzzed", "type": "hierarchical",
+		"parents": []any{map[string]any{"value": "a", "children": []any{"b"}}}}).JSON(s.T)
+	parent := shared["allowed_values"].([]any)[0].(map[string]any)["id"].(string)
+	child := shared["lookup"].(map[string]any)["mappings"].(map[string]any)["a"].([]any)[0].(map[string]any)["id"].(string)
 	out := targets{
+		"column_name": "name", "domain_id": shared["id"].(string), "id": parent, "child_id": child,
 		"catalog": "lake", "schema": s.Schema, "table_name": "events",
 		"column": "name", "name": "positive",
 		"org_id": s.Boot.OrganisationID, "organisation_id": s.Boot.OrganisationID,
@@ -137,6 +143,9 @@ func fuzzTargets(s *harness.Server) targets {
 		"DELETE " + harness.ConfigsPath + "/{config_id}": config("removed"),
 		"DELETE " + tablePath:                            "dropped",
 		"PATCH " + tablePath:                             "renamed",
+		// A column of the other table may have been renamed to what the fuzzer takes for another
+		// type than text.
+		"DELETE " + tablePath + "/columns/{column_name}/domain": "restricted",
 	}
 	for _, methods := range []string{"GET POST PATCH PUT", "DELETE"} {
 		ids := map[string]string{keyPath: key(), policyPath: policy(), spacePath: workspace("space " + methods[:3])}
