@@ -92,7 +92,8 @@ func (b SharedBody) input() (domain.SharedInput, error) {
 		kind catalog.DomainKind
 	}{
 		{"values", b.Values != nil, catalog.DomainFixed}, {"parents", b.Parents != nil, catalog.DomainHierarchical},
-		{"lookup", b.Lookup.Value != nil, catalog.DomainHierarchical}, {"reference_source", b.ReferenceSource.Value != nil, catalog.DomainReference},
+		{"lookup", b.Lookup.Value != nil, catalog.DomainHierarchical},
+		{"reference_source", b.ReferenceSource.Value != nil, catalog.DomainReference},
 		{"range", b.Range.Value != nil, catalog.DomainRange},
 	} {
 		if m.sent && m.kind != kind {

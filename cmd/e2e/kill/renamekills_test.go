@@ -43,7 +43,7 @@ func TestKillsDuringRenamesLeaveOneText(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		var rename sync.WaitGroup
 		rename.Go(func() {
-			req, err := http.NewRequest("PATCH", admin.URL+change, strings.NewReader(fmt.Sprintf(`{"value":"v%d"}`, n)))
+			req, err := http.NewRequest(http.MethodPatch, admin.URL+change, strings.NewReader(fmt.Sprintf(`{"value":"v%d"}`, n)))
 			if err != nil {
 				return
 			}

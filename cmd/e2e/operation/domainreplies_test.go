@@ -55,7 +55,8 @@ func describedDomains(c *describedCalls, s *harness.Server) {
 	s.Admin.OK("DELETE", path+"/columns/state/domain", nil)
 	c.Call(s.Admin, 200, "deleteSharedDomain", []string{org, one}, nil)
 
-	one = c.Call(s.Admin, 201, "createSharedDomain", []string{org}, object{"name": "tree", "type": "hierarchical", "parents": list{}})["id"].(string)
+	tree := object{"name": "tree", "type": "hierarchical", "parents": list{}}
+	one = c.Call(s.Admin, 201, "createSharedDomain", []string{org}, tree)["id"].(string)
 	parent := id(c.Call(s.Admin, 200, "addSharedParent", []string{org, one}, object{"value": "p"}), "allowed_values", 0)
 	shared = c.Call(s.Admin, 200, "addSharedChild", []string{org, one, parent}, object{"value": "c"})
 	child = id(shared["lookup"].(object)["mappings"].(object), "p", 0)
