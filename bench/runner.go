@@ -75,6 +75,8 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.flood(ctx)
 	case KindInfer:
 		return r.infer(ctx)
+	case KindAllowed:
+		return r.allowed(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }

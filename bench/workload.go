@@ -53,6 +53,9 @@ const (
 	// KindInfer compares the inference of a CSV file's schema with plain DuckDB's reading
 	// of the file.
 	KindInfer Kind = "infer"
+	// KindAllowed compares the list of a reference domain's values with the same statement
+	// in plain DuckDB.
+	KindAllowed Kind = "allowed"
 )
 
 // Workload is one measurement, described by data.
@@ -77,6 +80,8 @@ type Workload struct {
 	Flood *Flood `json:"flood"`
 	// Inference is the file of an infer workload.
 	Inference *Inference `json:"inference"`
+	// Allowed is the domain of an allowed workload.
+	Allowed *AllowedValues `json:"allowed"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects other than the server: duckdb, roapi, and local, which
@@ -208,7 +213,7 @@ func decodeFile(name string, into any) error {
 
 func (w Workload) validate() error {
 	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog,
-		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer}
+		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer, KindAllowed}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -217,7 +222,7 @@ func (w Workload) validate() error {
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
 	case (w.Queries != "") == (len(w.Statements) > 0) &&
-		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies, KindInfer}, w.Kind):
+		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies, KindInfer, KindAllowed}, w.Kind):
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
@@ -231,6 +236,8 @@ func (w Workload) validate() error {
 		return errors.New("a flood workload, and no other, describes a flood")
 	case (w.Kind == KindInfer) != (w.Inference != nil):
 		return errors.New("an infer workload, and no other, describes a file")
+	case (w.Kind == KindAllowed) != (w.Allowed != nil):
+		return errors.New("an allowed workload, and no other, describes a domain")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):
@@ -260,7 +267,7 @@ func (w Workload) validate() error {
 
 // prepared reports whether the workload reads tables that Prepare creates.
 func (w Workload) prepared() bool {
-	return w.Kind != KindLog && w.Kind != KindBodies && w.Kind != KindFlood && w.Kind != KindInfer
+	return !slices.Contains([]Kind{KindLog, KindBodies, KindFlood, KindInfer, KindAllowed}, w.Kind)
 }
 
 // folder returns the folder of the workload's tables, below the data folder.
