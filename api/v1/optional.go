@@ -50,9 +50,10 @@ func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value
 // UnmarshalJSON reads the value or null.
 func (n *Nullable[T]) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &n.Value) }
 
-// Schema returns the schema of T, or null.
+// Schema returns the schema of T, or null. The framework does not check the type null, but
+// it checks enumerations.
 func (Nullable[T]) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
+	return &huma.Schema{OneOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null", Enum: []any{nil}}}}
 }
 
 // Text returns the text of a member, or "" for one that was omitted.
