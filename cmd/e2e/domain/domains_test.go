@@ -10,9 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-func TestFixedDomainsHoldOnEveryWrite(t *testing.T) {
-	t.Parallel()
-	s := harness.Shared(t)
+func TestFixedDomainsHoldOnEveryWrite(t *testing.T) { everywhere(t, fixedDomainsHold) }
+
+func fixedDomainsHold(t *testing.T, s *harness.Server) {
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("state", "string"), harness.Col("n", "integer"))
 	at := path + "/columns/state"
 	refused(t, s.Admin, 404, "not_found", "GET", at+"/domain", nil)
@@ -132,9 +132,9 @@ func TestHierarchicalDomainsHoldForParentAndChild(t *testing.T) {
 	require.Equal(t, []string{"de", "fr"}, texts(got["domain"].(object)["allowed_values"]))
 }
 
-func TestReferencesAndLookupsFollowTheirTables(t *testing.T) {
-	t.Parallel()
-	s := harness.Shared(t)
+func TestReferencesAndLookupsFollowTheirTables(t *testing.T) { everywhere(t, referencesFollow) }
+
+func referencesFollow(t *testing.T, s *harness.Server) {
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("maker", "string"), harness.Col("model", "string"))
 	s.Table("models", `SELECT * FROM (VALUES ('a', 'a1'), ('a', 'a2'), ('b', 'b1'), (NULL, 'x'), (' ', 'y')) t(maker, model)`, nil,
 		column{"maker", "string"}, column{"model", "string"})

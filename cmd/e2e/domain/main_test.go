@@ -17,6 +17,20 @@ type (
 	column = harness.Column
 )
 
+// everywhere runs a test on the shared server, and on a server with its catalog in Postgres
+// and its tables in S3.
+func everywhere(t *testing.T, test func(t *testing.T, s *harness.Server)) {
+	t.Parallel()
+	t.Run("shared", func(t *testing.T) {
+		t.Parallel()
+		test(t, harness.Shared(t))
+	})
+	t.Run("postgres and s3", func(t *testing.T) {
+		t.Parallel()
+		test(t, harness.Start(t, func(c *harness.Settings) { c.Catalog, c.Store = "postgres", "s3" }))
+	})
+}
+
 // refused makes a request that must fail with a status and a code.
 func refused(t testing.TB, c *harness.Client, status int, code, method, path string, body any) []string {
 	t.Helper()

@@ -62,18 +62,15 @@ func (m *model) used(parent, child string) (ids []int) {
 // TestRandomOperationsKeepEveryRowInsideItsDomain runs random operations on domains and
 // writes against the server and a model, which predicts the outcome of each.
 func TestRandomOperationsKeepEveryRowInsideItsDomain(t *testing.T) {
-	t.Parallel()
-	for range 3 {
+	everywhere(t, func(t *testing.T, s *harness.Server) {
 		seed := uint64(time.Now().UnixNano())
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			w := newWalk(t, seed)
-			for range 50 {
-				w.step()
-				w.compare()
-			}
-		})
-	}
+		t.Log("seed", seed)
+		w := newWalk(s, seed)
+		for range 100 {
+			w.step()
+			w.compare()
+		}
+	})
 }
 
 // walk is one sequence of operations.
@@ -85,8 +82,7 @@ type walk struct {
 	next     int
 }
 
-func newWalk(t *testing.T, seed uint64) *walk {
-	s := harness.Shared(t)
+func newWalk(s *harness.Server, seed uint64) *walk {
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("p", "string"), harness.Col("c", "string"))
 	return &walk{Server: s, model: &model{rows: map[int]modelRow{}}, random: rand.New(rand.NewPCG(seed, 1)), path: path,
 		at: path + "/columns/c/domain"}

@@ -83,7 +83,7 @@ func (b *background) server(t testing.TB) *Server {
 		settings.LocalRoots = []string{filepath.Join(settings.DataDir, "storage", "{org}")}
 		settings.KeyFile = filepath.Join(settings.DataDir, "keys.json")
 		settings.ResultsURL = "file://" + filepath.Join(settings.DataDir, "results")
-		settings.vary(t)
+		settings.vary(b)
 		s := newServer(b, settings)
 		s.Start()
 		b.shared = s
@@ -125,6 +125,12 @@ func (b *background) Errorf(format string, args ...any) { panic(fmt.Sprintf(form
 
 // FailNow implements testing.TB.
 func (b *background) FailNow() { panic("failed") }
+
+// Fatalf implements testing.TB.
+func (b *background) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// Skipf implements testing.TB. No test can be skipped for all others, so it fails.
+func (b *background) Skipf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 // Cleanup implements testing.TB.
 func (b *background) Cleanup(f func()) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
@@ -17,6 +18,8 @@ type Variant struct {
 	// Store "s3" puts the tables of the shared configuration into a bucket of a real
 	// S3 server, read through the endpoint.
 	Store string
+	// Catalog "postgres" puts the catalog into a database of its own of a real Postgres.
+	Catalog string
 	// Copies "always" makes every statement over filtered rows read a copy.
 	Copies string
 	// Reading "log" makes the engine read tables through their logs, where it can,
@@ -28,13 +31,15 @@ type Variant struct {
 // isolation is a part of it and applied by vary.
 func EnvironmentVariant(t testing.TB) Variant {
 	t.Helper()
-	v := Variant{Store: os.Getenv("LAKEWARDEN_TEST_STORE"), Copies: os.Getenv("LAKEWARDEN_TEST_COPIES"),
-		Reading: os.Getenv("LAKEWARDEN_TEST_READING")}
+	v := Variant{Store: os.Getenv("LAKEWARDEN_TEST_STORE"), Catalog: os.Getenv("LAKEWARDEN_TEST_CATALOG"),
+		Copies: os.Getenv("LAKEWARDEN_TEST_COPIES"), Reading: os.Getenv("LAKEWARDEN_TEST_READING")}
 	require.Contains(t, []string{"", "local", "s3"}, v.Store, "LAKEWARDEN_TEST_STORE")
+	require.Contains(t, []string{"", "sqlite", "postgres"}, v.Catalog, "LAKEWARDEN_TEST_CATALOG")
 	return v
 }
 
-// vary adapts the settings to the variant.
+// vary adapts the settings to the variant. A database of the variant is dropped at the end
+// of t.
 func (c *Settings) vary(t testing.TB) {
 	t.Helper()
 	if isolation := os.Getenv("LAKEWARDEN_TEST_ISOLATION"); isolation != "" {
@@ -42,6 +47,9 @@ func (c *Settings) vary(t testing.TB) {
 	}
 	if c.Store == "s3" {
 		c.AllowPrivateEndpoints = true
+	}
+	if c.Catalog == "postgres" && c.DatabaseURL == "" {
+		c.DatabaseURL = pgtest.URL(t)
 	}
 	if c.Reading == "log" {
 		c.ReadLog = func(catalog.LocatedTable) bool { return true }
