@@ -175,7 +175,7 @@ type DomainTarget struct {
 	ExpectedVersion int64
 }
 
-// ValueChangeKind is what a [ValueChange] does to rows.
+// ValueChangeKind is what a [ValueChange] does to a value and to its rows.
 type ValueChangeKind string
 
 // The kinds of value change.
@@ -184,12 +184,16 @@ const (
 	ValueRename ValueChangeKind = "rename"
 	// ValueReplace removes a value, and gives its rows another value of the domain.
 	ValueReplace ValueChangeKind = "replace"
+	// ValueDelete removes a value that no row has, with a parent its children too.
+	ValueDelete ValueChangeKind = "delete"
 )
 
 // ValueChange is a change of a value together with the rows that have it. While it is
 // under way, From and To are both allowed; after [Domains.NarrowValueChange] only To is.
 // It survives the replica that began it: whoever holds it gives all rows with From the
 // text To, narrows it, repeats that for rows that were committed in between, and ends it.
+// A deletion has no To and is narrowed from the beginning. Its holder withdraws it if
+// rows have From, and ends it otherwise.
 type ValueChange struct {
 	ID     ValueChangeID
 	Org    OrgID
@@ -217,7 +221,7 @@ type Domains interface {
 	// callers who see the table. It is one statement.
 	TableDomains(ctx context.Context, org OrgID, table DeltaID) (TableDomains, error)
 	// DomainValues returns the values of a domain, for enforcement and for callers who
-	// may read it.
+	// may read it. A value whose deletion is under way is left out, with its children.
 	DomainValues(ctx context.Context, org OrgID, domain DomainID) (DomainValues, error)
 	// SetColumnDomain gives a column a domain of its own. A domain that the column has of
 	// its own is replaced and keeps its id, and its values keep theirs if the kind is the
@@ -259,30 +263,26 @@ type Domains interface {
 	// RenameDomainValue changes the text of a value at once, for a value that no row
 	// has. It keeps the id. It returns [ErrExists] with field value.
 	RenameDomainValue(ctx context.Context, target DomainTarget, value ValueID, text string) (Domain, error)
-	// DeleteDomainValue removes a value, and with a parent its children.
-	DeleteDomainValue(ctx context.Context, target DomainTarget, value ValueID) (Domain, error)
-	// RestoreDomainValues adds values with the ids that they had, parents before children:
-	// it undoes DeleteDomainValue. Values that the domain has again are left out. It
-	// succeeds also while a value change is under way, because rows may have the values.
-	RestoreDomainValues(ctx context.Context, target DomainTarget, values []DomainValue) (Domain, error)
 
-	// BeginValueChange records a change under way, and allows its To beside its From. The
-	// store sets From and Parent, and the id if it is empty. It returns [ErrValueChange]
-	// if the domain has a change already, [ErrExists] with field value for a rename to
-	// the text of another value, and [FieldErrors] for a replacement by a text that is
-	// not another value with the same parent.
+	// BeginValueChange records a change under way, and allows its To in addition to its
+	// From. A deletion is narrowed at once: its value is not allowed any more, but the
+	// store retains it. The store sets From and Parent, and the id if it is empty. It
+	// returns [ErrValueChange] if the domain has a change already, [ErrExists] with field
+	// value for a rename to the text of another value, and [FieldErrors] for a
+	// replacement by a text that is not another value with the same parent.
 	BeginValueChange(ctx context.Context, target DomainTarget, change ValueChange) (ValueChange, error)
 	// RenewValueChange records that the holder still works on a change. It returns
 	// [ErrNotFound] if another holder has taken it over.
 	RenewValueChange(ctx context.Context, change ValueChangeID, holder string) error
 	// NarrowValueChange ends that From is allowed. Idempotent.
 	NarrowValueChange(ctx context.Context, change ValueChangeID) error
-	// EndValueChange removes the record of a narrowed change. Idempotent. It returns
-	// [ErrValueChange] for a change that is not narrowed.
+	// EndValueChange removes the record of a narrowed change, and the value of a deletion.
+	// Idempotent. It returns [ErrValueChange] for a change that is not narrowed.
 	EndValueChange(ctx context.Context, change ValueChangeID) error
 	// WithdrawValueChange gives up a change whose rows cannot be rewritten. It returns
-	// [ErrValueChange] for a change that was narrowed before. Of a replacement it removes
-	// the record: both values stay allowed. A rename changes its direction: From and To
+	// [ErrValueChange] for a rename or replacement that was narrowed before. Of a
+	// replacement it removes the record: both values stay allowed. Of a deletion too: the
+	// value is allowed again, as it was. A rename changes its direction: From and To
 	// are exchanged and the change counts as narrowed, so that rows that got the new text
 	// in the meantime can be given the former one by whoever holds the change.
 	// Idempotent.

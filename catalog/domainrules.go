@@ -151,10 +151,16 @@ func ValidateDomainLabel(label, description string) error {
 // Validate returns nil or [FieldErrors] for a change that is to begin.
 func (c ValueChange) Validate() error {
 	var e FieldErrors
-	if c.Kind != ValueRename && c.Kind != ValueReplace {
-		e.add("kind", "must be one of rename, replace")
+	switch c.Kind {
+	case ValueRename, ValueReplace, ValueDelete:
+	default:
+		e.add("kind", "must be one of rename, replace, delete")
 	}
-	e.domainValue("value", c.To)
+	if c.Kind != ValueDelete {
+		e.domainValue("value", c.To)
+	} else if c.To != "" {
+		e.add("value", "must be empty for a deletion")
+	}
 	return e.Err()
 }
 

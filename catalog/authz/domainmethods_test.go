@@ -98,19 +98,6 @@ var domainMethods = map[string]method{
 		},
 		allowed: builders, denied: catalog.ErrDenied,
 	},
-	"DeleteDomainValue": {
-		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.DeleteDomainValue(ctx, f.target(ctx), f.value))
-		},
-		allowed: builders, denied: catalog.ErrDenied,
-	},
-	"RestoreDomainValues": {
-		call: func(f *fixture, ctx context.Context) error {
-			again := []catalog.DomainValue{{ID: catalog.NewID[catalog.ValueID](), Value: "again"}}
-			return drop(f.store.RestoreDomainValues(ctx, f.target(ctx), again))
-		},
-		allowed: builders, denied: catalog.ErrDenied,
-	},
 	"BeginValueChange": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.BeginValueChange(ctx, f.target(ctx), catalog.ValueChange{

@@ -61,10 +61,16 @@ func TestValueChangesNeedTheRows(t *testing.T) {
 		missing(t, begin(narrow(builder, auth.ScopeRowsUpdate, auth.ScopeTablesRead), shared), auth.ScopeDomainsWrite)
 		require.NoError(t, begin(narrow(builder, auth.ScopeDomainsWrite, auth.ScopeRowsUpdate), shared))
 	}
-	ctx := as(builder)
+	ctx := as(narrow(builder, auth.ScopeRowsUpdate, auth.ScopeTablesRead))
+	deletion := catalog.ValueChange{Kind: catalog.ValueDelete, Value: f.value, By: f.actor(ctx)}
+	missing(t, drop(f.store.BeginValueChange(ctx, f.target(ctx), deletion)), auth.ScopeDomainsWrite)
+	ctx = as(narrow(builder, auth.ScopeDomainsWrite))
+	require.ErrorIs(t, drop(f.store.BeginValueChange(ctx, f.target(ctx), deletion)), catalog.ErrValueChange,
+		"a deletion changes no rows, but the rename is under way")
+	ctx = as(builder)
 	reason(t, drop(f.store.BeginValueChange(ctx, f.target(ctx), catalog.ValueChange{By: f.users["owner"]})), "actor_mismatch")
 	reason(t, drop(f.store.CreateDomain(ctx, f.org, fixedDomain("n"), f.users["owner"])), "actor_mismatch")
 	foreign := f.target(ctx)
 	foreign.Org = catalog.NewID[catalog.OrgID]()
-	require.ErrorIs(t, drop(f.store.DeleteDomainValue(ctx, foreign, f.value)), catalog.ErrNotFound)
+	require.ErrorIs(t, drop(f.store.DescribeDomainValue(ctx, foreign, f.value, "", "")), catalog.ErrNotFound)
 }

@@ -158,25 +158,9 @@ func (s *Store) RenameDomainValue(ctx context.Context, target catalog.DomainTarg
 	return s.inner.RenameDomainValue(ctx, target, value, text)
 }
 
-// DeleteDomainValue needs domains:write, as onDomain says.
-func (s *Store) DeleteDomainValue(ctx context.Context, target catalog.DomainTarget, value catalog.ValueID) (catalog.Domain, error) {
-	if err := s.onDomain(ctx, target); err != nil {
-		return catalog.Domain{}, err
-	}
-	return s.inner.DeleteDomainValue(ctx, target, value)
-}
-
-// RestoreDomainValues needs domains:write, as onDomain says.
-func (s *Store) RestoreDomainValues(ctx context.Context, target catalog.DomainTarget,
-	values []catalog.DomainValue) (catalog.Domain, error) {
-	if err := s.onDomain(ctx, target); err != nil {
-		return catalog.Domain{}, err
-	}
-	return s.inner.RestoreDomainValues(ctx, target, values)
-}
-
 // BeginValueChange needs domains:write, as onDomain says, and domains:write and
-// rows:update in the workspace of every table whose rows the change rewrites.
+// rows:update in the workspace of every table whose rows the change rewrites. A deletion
+// rewrites none.
 func (s *Store) BeginValueChange(ctx context.Context, target catalog.DomainTarget, change catalog.ValueChange) (none catalog.ValueChange,
 	err error) {
 	if err := s.onDomain(ctx, target); err != nil {
@@ -185,8 +169,10 @@ func (s *Store) BeginValueChange(ctx context.Context, target catalog.DomainTarge
 	if err := signed(ctx, change.By); err != nil {
 		return none, err
 	}
-	if err := s.rewrites(ctx, target); err != nil {
-		return none, err
+	if change.Kind != catalog.ValueDelete {
+		if err := s.rewrites(ctx, target); err != nil {
+			return none, err
+		}
 	}
 	return s.inner.BeginValueChange(ctx, target, change)
 }

@@ -69,7 +69,7 @@ func (m *domainModel) step(r *rapid.T) {
 	was := m.domains[id]
 	busy := present && was.change != nil
 	operation := rapid.SampledFrom([]string{
-		"set", "use", "remove", "add", "rename", "delete", "begin", "narrow", "withdraw", "end",
+		"set", "use", "remove", "add", "rename", "begin", "narrow", "withdraw", "end",
 	}).Draw(r, "operation")
 	switch operation {
 	case "set":
@@ -152,11 +152,13 @@ func (m *domainModel) stepValues(r *rapid.T, operation string, table int, id cat
 			delete(d.ids, from)
 			d.ids[text] = value
 		}
-	case "delete":
-		require.NoError(r, drop(m.DeleteDomainValue(m.ctx, target, value)))
-		delete(d.ids, from)
 	case "begin":
-		kind := rapid.SampledFrom([]catalog.ValueChangeKind{catalog.ValueRename, catalog.ValueReplace}).Draw(r, "kind")
+		kind := rapid.SampledFrom([]catalog.ValueChangeKind{
+			catalog.ValueRename, catalog.ValueReplace, catalog.ValueDelete,
+		}).Draw(r, "kind")
+		if kind == catalog.ValueDelete {
+			text = ""
+		}
 		change, err := m.BeginValueChange(m.ctx, target, catalog.ValueChange{Kind: kind, Value: value, To: text, By: m.owner})
 		switch {
 		case kind == catalog.ValueRename && taken:
@@ -166,6 +168,9 @@ func (m *domainModel) stepValues(r *rapid.T, operation string, table int, id cat
 		default:
 			require.NoError(r, err)
 			d.change = &change
+			if kind == catalog.ValueDelete {
+				delete(d.ids, from)
+			}
 		}
 	}
 }
@@ -186,6 +191,8 @@ func (m *domainModel) stepChange(r *rapid.T, operation string, d *modelDomain) {
 	case "withdraw":
 		err := m.WithdrawValueChange(m.ctx, c.ID)
 		switch {
+		case c.Kind == catalog.ValueDelete:
+			d.change, d.ids[c.From] = nil, c.Value
 		case c.Narrowed && !c.Withdrawn:
 			require.ErrorIs(r, err, catalog.ErrValueChange)
 			return

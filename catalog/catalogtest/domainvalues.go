@@ -51,7 +51,7 @@ func domainValues(t *testing.T, w *world) {
 	stale(w, func() error {
 		at := target
 		at.ExpectedVersion = version - 1
-		_, err := w.DeleteDomainValue(w.ctx, at, ids["FR"])
+		_, err := w.DescribeDomainValue(w.ctx, at, ids["FR"], "", "")
 		return err
 	}(), version)
 
@@ -66,24 +66,6 @@ func domainValues(t *testing.T, w *world) {
 	existing(w, err, "value")
 	_, err = w.RenameDomainValue(w.ctx, target, ids["FR/Lyon"], "")
 	require.Equal(t, []string{"value"}, fieldsOf(w, err))
-
-	// A parent is deleted and restored with its children.
-	values := d.values(set.Domain.ID)
-	changed(w.DeleteDomainValue(w.ctx, target, ids["FR"]))
-	require.Equal(t, []string{"DE", "DE/Kiel", "DE/Paris"}, d.texts(set.Domain.ID))
-	changed(w.RestoreDomainValues(w.ctx, target, values))
-	require.ElementsMatch(t, values, d.values(set.Domain.ID))
-
-	// A value that was added again in the meantime is not restored, but its children are.
-	require.NoError(t, drop(w.DeleteDomainValue(w.ctx, target, ids["FR"])))
-	require.NoError(t, add("FR", "FR/Paris"))
-	_, err = w.RestoreDomainValues(w.ctx, target, values)
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"FR", "DE", "FR/Paris", "FR/Lille", "DE/Kiel", "DE/Paris"}, d.texts(set.Domain.ID))
-	require.NotEqual(t, ids["FR"], d.ids(set.Domain.ID)["FR"])
-	orphan := []catalog.DomainValue{{ID: catalog.NewID[catalog.ValueID](), Parent: catalog.NewID[catalog.ValueID](), Value: "x"}}
-	_, err = w.RestoreDomainValues(w.ctx, target, orphan)
-	require.ErrorIs(t, err, catalog.ErrNotFound)
 
 	domainTargets(t, d, set.Domain.ID)
 }
@@ -104,14 +86,14 @@ func domainTargets(t *testing.T, d domained, id catalog.DomainID) {
 	foreign := d.target(id)
 	foreign.Org, _ = d.world.org()
 	for _, target := range []catalog.DomainTarget{elsewhere, shared, stranger, foreign, d.target(catalog.NewID[catalog.DomainID]())} {
-		require.ErrorIs(t, drop(d.DeleteDomainValue(d.ctx, target, value)), catalog.ErrNotFound)
+		require.ErrorIs(t, drop(d.DescribeDomainValue(d.ctx, target, value, "x", "")), catalog.ErrNotFound)
 		require.ErrorIs(t, drop(d.BeginValueChange(d.ctx, target, catalog.ValueChange{
 			Kind: catalog.ValueRename, Value: value, To: "x", By: d.owner,
 		})), catalog.ErrNotFound)
 	}
 	unknown := catalog.NewID[catalog.ValueID]()
 	for _, err := range []error{
-		drop(d.DeleteDomainValue(d.ctx, d.target(id), unknown)),
+		drop(d.BeginValueChange(d.ctx, d.target(id), catalog.ValueChange{Kind: catalog.ValueDelete, Value: unknown, By: d.owner})),
 		drop(d.RenameDomainValue(d.ctx, d.target(id), unknown, "x")),
 		drop(d.DescribeDomainValue(d.ctx, d.target(id), unknown, "x", "")),
 	} {
@@ -124,7 +106,7 @@ func domainTargets(t *testing.T, d domained, id catalog.DomainID) {
 	} {
 		_, _, err := d.AddDomainValues(d.ctx, d.target(c.Domain.ID), newValues("a"))
 		require.ErrorIs(t, err, catalog.ErrDomainKind)
-		require.ErrorIs(t, drop(d.DeleteDomainValue(d.ctx, d.target(c.Domain.ID), value)), catalog.ErrDomainKind)
+		require.ErrorIs(t, drop(d.DescribeDomainValue(d.ctx, d.target(c.Domain.ID), value, "", "")), catalog.ErrDomainKind)
 	}
 	flat := d.set("f", fixed("a"))
 	_, _, err := d.AddDomainValues(d.ctx, d.target(flat.Domain.ID), newValues("a/b"))

@@ -61,6 +61,7 @@ func Run(t *testing.T, config Config) {
 		{"values of domains", domainValues},
 		{"shared domains", sharedDomains},
 		{"changes of values", valueChanges},
+		{"deletions of values", deletedValues},
 		{"changes of values are taken over", takenValueChanges},
 		{"publications", publications},
 		{"domains make a table governed", governedByDomains},

@@ -107,7 +107,7 @@ func valueChanges(t *testing.T, w *world) {
 }
 
 // refusedDuringChange checks that a domain does not change otherwise while a value of it
-// is being changed in rows, except that a deletion is undone.
+// is being changed in rows.
 func refusedDuringChange(t *testing.T, d domained, id catalog.DomainID, ids map[string]catalog.ValueID) {
 	at := catalog.ColumnDomainAt{Column: "c"}
 	target := d.target(id)
@@ -119,17 +119,63 @@ func refusedDuringChange(t *testing.T, d domained, id catalog.DomainID, ids map[
 		"remove":  d.RemoveColumnDomain(d.ctx, d.viewer, d.table.ID, at),
 		"add":     added,
 		"rename":  drop(d.RenameDomainValue(d.ctx, target, ids["P/b"], "x")),
-		"delete":  drop(d.DeleteDomainValue(d.ctx, target, ids["P/b"])),
 		"another": drop(d.BeginValueChange(d.ctx, target, rename)),
+		"delete":  drop(d.BeginValueChange(d.ctx, target, catalog.ValueChange{Kind: catalog.ValueDelete, Value: ids["P/b"], By: d.owner})),
 	} {
 		require.ErrorIs(t, err, catalog.ErrValueChange, name)
 	}
 	d.same(before, d.domains(d.table))
-	// The text that joins is a value already.
-	deleted := []catalog.DomainValue{{ID: catalog.NewID[catalog.ValueID](), Parent: ids["P"], Value: "z"}}
-	texts := d.allowed(id)
-	require.NoError(t, drop(d.RestoreDomainValues(d.ctx, target, deleted)))
-	require.Equal(t, texts, d.allowed(id))
+}
+
+// deletedValues checks that a value whose deletion is under way is not allowed, and is
+// there again as it was if the deletion is withdrawn.
+func deletedValues(t *testing.T, w *world) {
+	d := w.domained()
+	tree := hierarchical("P", "Q", "P/a", "P/b", "Q/a")
+	tree.Values[2].Label, tree.Values[2].Description = "label", "description"
+	set := d.setOn(d.table, catalog.ColumnDomainAt{Column: "c", Parent: "p"}, tree)
+	id, ids, values := set.Domain.ID, d.ids(set.Domain.ID), d.values(set.Domain.ID)
+	before := d.domains(d.table)
+	raised := func() {
+		t.Helper()
+		now := d.domains(d.table)
+		require.Greater(t, now.Version, before.Version)
+		require.Greater(t, now.Columns[0].Domain.Version, before.Columns[0].Domain.Version)
+		before = now
+	}
+	deletion := catalog.ValueChange{Kind: catalog.ValueDelete, Value: ids["P/a"], To: "b", By: d.owner, Holder: "one"}
+	require.Equal(t, []string{"value"}, fieldsOf(w, drop(w.BeginValueChange(w.ctx, d.target(id), deletion))))
+
+	change := d.begin(id, catalog.ValueDelete, "P/a", "")
+	deletion.ID, deletion.Org, deletion.Domain, deletion.From, deletion.To = change.ID, d.org, id, "a", ""
+	deletion.Parent, deletion.Narrowed = "P", true
+	w.same(deletion, change)
+	w.same([]catalog.ValueChange{deletion}, take(w, "one", time.Time{}))
+	raised()
+	require.Equal(t, []string{"P", "Q", "P/b", "Q/a"}, d.allowed(id))
+	refusedDuringChange(t, d, id, ids)
+	require.NoError(t, w.NarrowValueChange(w.ctx, change.ID))
+	require.NoError(t, w.WithdrawValueChange(w.ctx, change.ID))
+	raised()
+	require.NoError(t, w.WithdrawValueChange(w.ctx, change.ID))
+	require.NoError(t, w.EndValueChange(w.ctx, change.ID), "it has ended without the value's removal")
+	w.same(values, d.values(id))
+	require.Empty(t, take(w, "one", time.Time{}))
+
+	// With a parent go its children.
+	change = d.begin(id, catalog.ValueDelete, "P", "")
+	require.Equal(t, []string{"Q", "Q/a"}, d.allowed(id))
+	require.NoError(t, w.WithdrawValueChange(w.ctx, change.ID))
+	w.same(values, d.values(id))
+	change = d.begin(id, catalog.ValueDelete, "P", "")
+	require.NoError(t, w.EndValueChange(w.ctx, change.ID))
+	require.NoError(t, w.WithdrawValueChange(w.ctx, change.ID))
+	require.Equal(t, []string{"Q", "Q/a"}, d.allowed(id))
+
+	// The text is free again.
+	_, added, err := w.AddDomainValues(w.ctx, d.target(id), newValues("P"))
+	require.NoError(t, err)
+	require.NotEqual(t, ids["P"], added[0].ID)
 }
 
 func take(w *world, holder string, since time.Time) []catalog.ValueChange {

@@ -59,12 +59,12 @@ CREATE TABLE table_domain_versions (
     PRIMARY KEY (org_id, delta_id)
 ) STRICT;
 
--- Changes of values that rows have, until the rows are rewritten.
+-- Changes of values that rows may have, until no row has the former text.
 CREATE TABLE value_changes (
     id          TEXT PRIMARY KEY,
     org_id      TEXT NOT NULL REFERENCES organisations (id),
     domain_id   TEXT NOT NULL UNIQUE REFERENCES domains (id) ON DELETE CASCADE,
-    kind        TEXT NOT NULL CHECK (kind IN ('rename', 'replace')),
+    kind        TEXT NOT NULL CHECK (kind IN ('rename', 'replace', 'delete')),
     value_id    TEXT NOT NULL,
     from_text   TEXT NOT NULL,
     to_text     TEXT NOT NULL,

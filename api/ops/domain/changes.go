@@ -109,9 +109,8 @@ func (c *Changes) release(id catalog.ValueChangeID) {
 	delete(c.running, id)
 }
 
-// carry carries out a change that this process holds. A change whose rows cannot be
-// rewritten is withdrawn if it was begun by a caller who waits for it, or if the rows break
-// a rule; otherwise it is taken up again later.
+// carry carries out a change that this process holds. A change that fails is withdrawn or
+// taken up again later, as givenUp says.
 func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.ValueChange, waited bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -122,8 +121,7 @@ func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.V
 	beating.Go(func() { c.beat(beat, change, cancel) })
 
 	rows, err := c.complete(ctx, a, change)
-	var broken *dml.RowsError
-	if err != nil && !change.Narrowed && (waited || errors.As(err, &broken)) {
+	if err != nil && givenUp(change, waited, err) {
 		err = errors.Join(err, c.withdraw(ctx, a, change))
 	}
 	c.record(a, change, rows, err)
@@ -131,6 +129,17 @@ func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.V
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// givenUp reports whether a change that failed is withdrawn: it can be, and its caller waits
+// for it, or another attempt would fail in the same way.
+func givenUp(change catalog.ValueChange, waited bool, err error) bool {
+	if change.Narrowed && change.Kind != catalog.ValueDelete {
+		return false
+	}
+	var broken *dml.RowsError
+	var used *InUseError
+	return waited || errors.As(err, &broken) || errors.As(err, &used)
 }
 
 // errTakenOver is the cause of the end of a change that another replica has taken over.
@@ -176,8 +185,9 @@ func (c *Changes) complete(ctx context.Context, a caller.Identity, change catalo
 	return rows + more, err
 }
 
-// finish completes a change after which the former value is not allowed any more.
-func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.ValueChange) (int64, error) {
+// finish completes a change after which the former value is not allowed any more. It returns
+// an [InUseError] if rows have a value that is to be deleted.
+func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.ValueChange) (rows int64, err error) {
 	uses, err := c.domains.usesOf(ctx, a, change.Domain)
 	if err != nil {
 		return 0, err
@@ -187,15 +197,22 @@ func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.
 			return 0, err
 		}
 	}
-	rows, err := c.rewrite(ctx, a, change)
+	if change.Kind == catalog.ValueDelete {
+		var used int64
+		if used, err = c.domains.count(ctx, uses, func(u use) write.ColumnValue { return changedRows(u, change) }); err == nil {
+			err = inUse(uses, used)
+		}
+	} else {
+		rows, err = c.rewrite(ctx, a, change)
+	}
 	if err != nil {
 		return rows, err
 	}
 	return rows, c.domains.Store.EndValueChange(authz.System(ctx, "change of a value"), change.ID)
 }
 
-// withdraw gives up a change that is not narrowed. Rows that have the new text of a rename
-// get the former one again.
+// withdraw gives up a change. Rows that have the new text of a rename get the former one
+// again.
 func (c *Changes) withdraw(ctx context.Context, a caller.Identity, change catalog.ValueChange) error {
 	ctx, cancel := caller.CleanupContext(ctx)
 	defer cancel()
@@ -239,11 +256,13 @@ func (c *Changes) rewrite(ctx context.Context, a caller.Identity, change catalog
 }
 
 // changedRows returns the rows of a column that a change of a value concerns. A parent is a
-// value of the parent column.
+// value of the parent column; it can be deleted if no row has it together with a child.
 func changedRows(u use, change catalog.ValueChange) write.ColumnValue {
 	switch {
 	case u.Domain.Kind != catalog.DomainHierarchical:
 		return write.ColumnValue{Column: u.Column, Value: change.From}
+	case change.Parent == "" && change.Kind == catalog.ValueDelete:
+		return write.ColumnValue{Column: u.ColumnDomain.Parent, Value: change.From, Filled: u.Column}
 	case change.Parent == "":
 		return write.ColumnValue{Column: u.ColumnDomain.Parent, Value: change.From}
 	}

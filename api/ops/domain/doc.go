@@ -10,6 +10,6 @@
 //     seen by the look, or was checked under the new domain.
 //   - A caller who does not see all rows of a table learns of hidden ones at most whether
 //     a value that is to be deleted, renamed or replaced is in use.
-//   - A change of a value together with its rows survives its replica: the catalog has a
-//     record of it until it is complete.
+//   - A change of a value together with its rows, and the deletion of a value that no row
+//     may have, survive their replica: the catalog has a record of each until it is complete.
 package domain

@@ -156,16 +156,6 @@ func (o Service) permits(ctx context.Context, a caller.Identity, u use, scopes .
 	return nil
 }
 
-// whole reports whether the caller sees all rows that the domain restricts.
-func (v valued) whole() bool {
-	for _, u := range v.uses {
-		if !u.whole {
-			return false
-		}
-	}
-	return true
-}
-
 // find returns a value of the domain by its id.
 func (v valued) find(id catalog.ValueID) (catalog.DomainValue, error) {
 	for _, value := range v.values {

@@ -3,10 +3,11 @@ package domain
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
-	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -203,20 +204,21 @@ func (o Service) mayRewrite(ctx context.Context, v valued, value catalog.DomainV
 		}
 	}
 	if unused {
-		return v.inUse(total)
+		return inUse(v.uses, total)
 	}
 	return nil
 }
 
-// inUse returns an [InUseError] if rows have a value.
-func (v valued) inUse(rows int64) error {
+// inUse returns an [InUseError] if rows have a value. It has the number only for callers who
+// see all rows of all tables.
+func inUse(uses []use, rows int64) error {
 	switch {
 	case rows == 0:
 		return nil
-	case v.whole():
-		return &InUseError{Rows: &rows}
+	case slices.ContainsFunc(uses, func(u use) bool { return !u.whole }):
+		return &InUseError{}
 	}
-	return &InUseError{}
+	return &InUseError{Rows: &rows}
 }
 
 // What a value that is to be deleted must be.
@@ -286,56 +288,27 @@ func (o Service) replace(
 	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to}, result)
 }
 
-// remove removes a value that no row has. Rows that were committed under the domain with
-// the value are found after it, and bring the value back.
+// remove removes a value that no row has. Rows that are committed in the meantime are found
+// after the value is not allowed any more, and bring it back.
 func (o Service) remove(ctx context.Context, v valued, value catalog.DomainValue) error {
-	rows, err := o.count(ctx, v, value)
+	rows, err := o.count(ctx, v.uses, func(u use) write.ColumnValue { return rowsOf(u.ColumnDomain, v.values, value) })
 	if err == nil {
-		err = v.inUse(rows)
+		err = inUse(v.uses, rows)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := o.Store.DeleteDomainValue(ctx, v.target, value.ID); err != nil {
-		return changeError(err)
-	}
-	if err = o.settleUses(ctx, v); err == nil {
-		if rows, err = o.count(ctx, v, value); err == nil {
-			err = v.inUse(rows)
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	removed := []catalog.DomainValue{value}
-	for _, child := range v.values {
-		if child.Parent == value.ID {
-			removed = append(removed, child)
-		}
-	}
-	cleanup, cancel := caller.CleanupContext(ctx)
-	defer cancel()
-	_, undone := o.Store.RestoreDomainValues(cleanup, v.target, removed)
-	return errors.Join(err, undone)
+	return o.Changes.begin(ctx, v, catalog.ValueChange{Kind: catalog.ValueDelete, Value: value.ID})
 }
 
-// count counts all rows that have a value.
-func (o Service) count(ctx context.Context, v valued, value catalog.DomainValue) (total int64, err error) {
-	for _, u := range v.uses {
-		n, err := o.countAll(ctx, u.located, rowsOf(u.ColumnDomain, v.values, value))
+// count counts all rows that a value concerns in columns that use its domain.
+func (o Service) count(ctx context.Context, uses []use, rows func(use) write.ColumnValue) (total int64, err error) {
+	for _, u := range uses {
+		n, err := o.countAll(ctx, u.located, rows(u))
 		if err != nil {
 			return 0, err
 		}
 		total += n
 	}
 	return total, nil
-}
-
-func (o Service) settleUses(ctx context.Context, v valued) error {
-	for _, u := range v.uses {
-		if err := o.settle(ctx, v.actor.Org, u.located.DeltaID); err != nil {
-			return err
-		}
-	}
-	return nil
 }

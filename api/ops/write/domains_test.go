@@ -284,10 +284,14 @@ func TestNarrowedDomainsMeetWrites(t *testing.T) {
 }
 
 // narrow removes a value, waits for the commits under way, and counts the rows that have it.
-func (p places) narrow(located catalog.LocatedTable, target catalog.DomainTarget, value catalog.DomainValue) (int64, error) {
-	if _, err := p.Store.DeleteDomainValue(p.system, target, value.ID); err != nil {
+func (p places) narrow(located catalog.LocatedTable, target catalog.DomainTarget, value catalog.DomainValue) (rows int64, err error) {
+	change, err := p.Store.BeginValueChange(p.system, target, catalog.ValueChange{
+		Kind: catalog.ValueDelete, Value: value.ID, By: p.Org.Owner, Holder: "test",
+	})
+	if err != nil {
 		return 0, err
 	}
+	defer func() { err = errors.Join(err, p.Store.EndValueChange(p.system, change.ID)) }()
 	now, err := p.Store.TableDomains(p.system, p.Org.ID, located.DeltaID)
 	if err != nil {
 		return 0, err

@@ -44,7 +44,8 @@ func (s *Store) BeginValueChange(ctx context.Context, t catalog.DomainTarget,
 				return err
 			}
 		}
-		c.Org, c.Domain, c.From, c.Parent, c.Narrowed, c.Withdrawn = d.Org, d.ID, v.Value, parent, false, false
+		c.Org, c.Domain, c.From, c.Parent, c.Withdrawn = d.Org, d.ID, v.Value, parent, false
+		c.Narrowed = c.Kind == catalog.ValueDelete
 		return tx.Insert(ctx, "id", "INSERT INTO value_changes ("+valueChangeColumns+", renewed_at) VALUES ("+sqldb.Marks(13)+")",
 			c.ID, c.Org, c.Domain, c.Kind, c.Value, c.From, c.To, c.Parent, c.Narrowed, c.Withdrawn, c.By, c.Holder, sqldb.Micros(s.db.Clock()))
 	})
@@ -105,9 +106,9 @@ func (s *Store) WithdrawValueChange(ctx context.Context, id catalog.ValueChangeI
 		switch {
 		case c.Withdrawn:
 			return sqldb.ErrUnchanged
-		case c.Narrowed:
+		case c.Narrowed && c.Kind != catalog.ValueDelete:
 			return catalog.ErrValueChange
-		case c.Kind == catalog.ValueReplace:
+		case c.Kind != catalog.ValueRename:
 			_, err := tx.Exec(ctx, "DELETE FROM value_changes WHERE id = ?", id)
 			return err
 		}
@@ -127,9 +128,15 @@ func (s *Store) WithdrawValueChange(ctx context.Context, id catalog.ValueChangeI
 // EndValueChange implements [catalog.Domains].
 func (s *Store) EndValueChange(ctx context.Context, id catalog.ValueChangeID) error {
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
-		n, err := tx.Exec(ctx, "DELETE FROM value_changes WHERE id = ? AND narrowed", id)
-		if err != nil || n > 0 {
+		ended, err := sqldb.List(ctx, tx, scanValueChange,
+			"DELETE FROM value_changes WHERE id = ? AND narrowed RETURNING "+valueChangeColumns, id)
+		switch {
+		case err != nil:
 			return err
+		case len(ended) > 0 && ended[0].Kind == catalog.ValueDelete:
+			return deleteValue(ctx, tx, ended[0].Domain, ended[0].Value)
+		case len(ended) > 0:
+			return nil
 		}
 		open, err := sqldb.One(ctx, tx, sqldb.Value[int64], "SELECT COUNT(*) FROM value_changes WHERE id = ?", id)
 		if err == nil && open > 0 {

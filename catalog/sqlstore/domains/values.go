@@ -26,6 +26,7 @@ func scanDomainValue(r sqldb.Row) (v catalog.DomainValue, err error) {
 	return v, err
 }
 
+// domainValues returns the values of a domain, also one whose deletion is under way.
 func domainValues(ctx context.Context, s sqldb.Session, id catalog.DomainID) ([]catalog.DomainValue, error) {
 	return sqldb.List(ctx, s, scanDomainValue, selectDomainValue+" WHERE v.domain_id = ?"+valueOrder, id)
 }
@@ -37,7 +38,8 @@ func (s *Store) DomainValues(ctx context.Context, org catalog.OrgID, id catalog.
 		err = r.Scan(append([]any{&out.Version}, valueDest(&v)...)...)
 		return v, err
 	}, `SELECT d.version, v.id, v.parent_id, v.value, v.label, v.description, v.joining
-		FROM domains d LEFT JOIN domain_values v ON v.domain_id = d.id
+		FROM domains d LEFT JOIN domain_values v ON v.domain_id = d.id AND NOT EXISTS (SELECT 1 FROM value_changes c
+			WHERE c.domain_id = d.id AND c.kind = 'delete' AND c.value_id IN (v.id, v.parent_id))
 		WHERE d.org_id = ? AND d.id = ? AND `+sqldb.LiveOrg("d.org_id")+valueOrder, org, id)
 	switch {
 	case err != nil:
@@ -198,25 +200,20 @@ func (s *Store) AddDomainValues(ctx context.Context, t catalog.DomainTarget,
 				return catalog.FieldErrors{{Field: fmt.Sprintf("values[%d].parent", i), Message: "must be a parent of the domain"}}
 			}
 		}
-		return s.appendValues(ctx, tx, d.ID, len(present), added)
+		if len(present)+len(added) > catalog.MaxDomainValues {
+			return catalog.FieldErrors{{Field: "values", Message: fmt.Sprintf("a domain has at most %d", catalog.MaxDomainValues)}}
+		}
+		ordinal, err := sqldb.One(ctx, tx, sqldb.Value[int64],
+			"SELECT COALESCE(MAX(v.ordinal), -1) + 1 FROM domain_values v WHERE v.domain_id = ?", d.ID)
+		if err != nil {
+			return err
+		}
+		return insertValues(ctx, tx, d.ID, ordinal, added)
 	})
 	if err != nil {
 		return catalog.Domain{}, nil, err
 	}
 	return changed, added, nil
-}
-
-// appendValues adds values after the last one of a domain that has n values.
-func (s *Store) appendValues(ctx context.Context, tx sqldb.Session, id catalog.DomainID, n int, values []catalog.DomainValue) error {
-	if n+len(values) > catalog.MaxDomainValues {
-		return catalog.FieldErrors{{Field: "values", Message: fmt.Sprintf("a domain has at most %d", catalog.MaxDomainValues)}}
-	}
-	ordinal, err := sqldb.One(ctx, tx, sqldb.Value[int64],
-		"SELECT COALESCE(MAX(v.ordinal), -1) + 1 FROM domain_values v WHERE v.domain_id = ?", id)
-	if err != nil {
-		return err
-	}
-	return insertValues(ctx, tx, id, ordinal, values)
 }
 
 // DescribeDomainValue implements [catalog.Domains].
@@ -250,57 +247,8 @@ func (s *Store) RenameDomainValue(ctx context.Context, t catalog.DomainTarget, i
 	})
 }
 
-// DeleteDomainValue implements [catalog.Domains].
-func (s *Store) DeleteDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID) (catalog.Domain, error) {
-	return s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error {
-		if err := unchanging(ctx, tx, d.ID); err != nil {
-			return err
-		}
-		if _, _, err := valueIn(values, id); err != nil {
-			return err
-		}
-		return deleteValue(ctx, tx, d.ID, id)
-	})
-}
-
 // deleteValue removes a value and its children.
 func deleteValue(ctx context.Context, tx sqldb.Session, domain catalog.DomainID, id catalog.ValueID) error {
 	_, err := tx.Exec(ctx, "DELETE FROM domain_values WHERE domain_id = ? AND (id = ? OR parent_id = ?)", domain, id, id)
 	return err
-}
-
-// RestoreDomainValues implements [catalog.Domains].
-func (s *Store) RestoreDomainValues(ctx context.Context, t catalog.DomainTarget, values []catalog.DomainValue) (catalog.Domain, error) {
-	return s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, present []catalog.DomainValue) error {
-		type place struct {
-			parent catalog.ValueID
-			text   string
-		}
-		// Ids of parents that the domain has again under another id.
-		ids, byText := map[catalog.ValueID]catalog.ValueID{}, map[place]catalog.ValueID{}
-		for _, v := range present {
-			ids[v.ID], byText[place{v.Parent, v.Value}] = v.ID, v.ID
-			if v.Joining != "" {
-				byText[place{v.Parent, v.Joining}] = v.ID
-			}
-		}
-		var missing []catalog.DomainValue
-		for _, v := range values {
-			if v.Parent != "" {
-				parent, known := ids[v.Parent]
-				if !known {
-					return catalog.ErrNotFound
-				}
-				v.Parent = parent
-			}
-			if again, known := byText[place{v.Parent, v.Value}]; known {
-				ids[v.ID] = again
-				continue
-			}
-			v.Joining = ""
-			ids[v.ID], byText[place{v.Parent, v.Value}] = v.ID, v.ID
-			missing = append(missing, v)
-		}
-		return s.appendValues(ctx, tx, d.ID, len(present), missing)
-	})
 }
