@@ -175,7 +175,8 @@ type Tables interface {
 	// AdoptIdentity accepts the new Delta id of an identity_changed table and makes it
 	// live. With keepRules the rules of the previous id are copied to the new one, on
 	// behalf of by. The originals remain, so that the previous table is still governed
-	// if it reappears elsewhere. It returns [ErrTableState] in any other state.
+	// if it reappears elsewhere. It returns [ErrTableState] in any other state, and
+	// [ErrDomainCycle] if the rules would make a column depend on itself.
 	AdoptIdentity(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64, keepRules bool, by UserID) (LocatedTable, error)
 }
 

@@ -124,6 +124,51 @@ func adoptedDomains(t *testing.T, w *world) {
 	}
 }
 
+// adoptedCycles checks that an identity is not adopted with domains that would make a column
+// depend on itself, and that it can be adopted without them.
+func adoptedCycles(t *testing.T, w *world) {
+	cycles := map[string]func(d domained, adopted, other catalog.Table){
+		"reference": func(d domained, adopted, other catalog.Table) {
+			d.setOn(adopted, catalog.ColumnDomainAt{Column: "c"}, from(other, "key", ""))
+			d.setOn(other, catalog.ColumnDomainAt{Column: "key"}, from(d.table, "c", ""))
+		},
+		"lookup": func(d domained, adopted, other catalog.Table) {
+			d.setOn(adopted, catalog.ColumnDomainAt{Column: "c", Parent: "p"}, from(other, "model", "maker"))
+			d.setOn(other, catalog.ColumnDomainAt{Column: "maker"}, from(d.table, "c", ""))
+		},
+		"copied domain": func(d domained, adopted, other catalog.Table) {
+			d.set("c", from(other, "key", ""))
+			d.setOn(other, catalog.ColumnDomainAt{Column: "key"}, from(adopted, "c", ""))
+		},
+		"parent": func(d domained, adopted, _ catalog.Table) {
+			d.setOn(d.table, catalog.ColumnDomainAt{Column: "c", Parent: "p"}, hierarchical("P", "P/a"))
+			d.setOn(adopted, catalog.ColumnDomainAt{Column: "p", Parent: "c"}, hierarchical("a", "a/P"))
+		},
+		"shared": func(d domained, adopted, other catalog.Table) {
+			shared, err := w.CreateDomain(w.ctx, d.org, named("shared", from(d.table, "c", "")), d.owner)
+			require.NoError(t, err)
+			_, err = w.UseDomain(w.ctx, d.viewer, other.ID, catalog.ColumnDomainAt{Column: "key"}, shared.ID, d.owner)
+			require.NoError(t, err)
+			d.setOn(adopted, catalog.ColumnDomainAt{Column: "c"}, from(other, "key", ""))
+		},
+	}
+	for name, set := range cycles {
+		d := w.domained()
+		other, adopted := w.table(d.config, "u"), w.table(d.config, "again")
+		set(d, adopted, other)
+		w.sync(d.config, partial("t", adopted.DeltaID))
+		now := w.reload(d.table)
+		require.Equal(t, catalog.TableIdentityChanged, now.State, name)
+		before := []catalog.TableDomains{d.domains(d.table), d.domains(adopted), d.domains(other)}
+		_, err := w.AdoptIdentity(w.ctx, d.viewer, d.table.ID, now.Version, true, d.owner)
+		require.ErrorIs(t, err, catalog.ErrDomainCycle, name)
+		w.same(now, w.reload(d.table))
+		w.same(before, []catalog.TableDomains{d.domains(d.table), d.domains(adopted), d.domains(other)})
+		_, err = w.AdoptIdentity(w.ctx, d.viewer, d.table.ID, now.Version, false, d.owner)
+		require.NoError(t, err, name)
+	}
+}
+
 func partial(path string, id catalog.DeltaID) catalog.Discovery {
 	return catalog.Discovery{Found: []catalog.FoundTable{{Path: path, DeltaID: id}}}
 }

@@ -66,6 +66,7 @@ func Run(t *testing.T, config Config) {
 		{"publications", publications},
 		{"domains make a table governed", governedByDomains},
 		{"domains of an adopted identity", adoptedDomains},
+		{"cycles of an adopted identity", adoptedCycles},
 		{"domains against a model", randomDomains},
 		{"keys", keys},
 		{"key rotation", keyRotation},

@@ -200,7 +200,8 @@ func dependsOn(c catalog.ColumnDomain) (columns []column) {
 
 // Adopt gives the columns of one table the domains of another's, on behalf of by,
 // and makes the new table the source of the domains that take their values from the old
-// one. Domains of the old table itself keep their source.
+// one. Domains of the old table itself keep their source. It returns
+// [catalog.ErrDomainCycle] if a column would depend on itself.
 func (s *Store) Adopt(ctx context.Context, tx sqldb.Session, from catalog.DeltaID, to catalog.Table, by catalog.UserID) error {
 	columns, err := sqldb.List(ctx, tx, scanColumnDomain, selectColumnDomain+` WHERE a.org_id = ? AND a.delta_id = ?
 		AND NOT EXISTS (SELECT 1 FROM column_domains o WHERE o.org_id = a.org_id AND o.delta_id = ? AND o.column_name = a.column_name)`,
@@ -241,7 +242,14 @@ func (s *Store) Adopt(ctx context.Context, tx sqldb.Session, from catalog.DeltaI
 			return err
 		}
 	}
-	return nil
+	// Every dependency that is new starts at a column of the new table, or ends at one.
+	columns, err = sqldb.List(ctx, tx, scanColumnDomain, selectColumnDomain+" WHERE a.org_id = ? AND a.delta_id = ?", to.Org, to.DeltaID)
+	for _, c := range columns {
+		if err == nil {
+			err = acyclic(ctx, tx, to.Org, column{c.Table, c.Column})
+		}
+	}
+	return err
 }
 
 // copyDomain copies a domain with its values, under new ids. If a value is being renamed,
