@@ -284,7 +284,7 @@ type Domains interface {
 	// replacement it removes the record: both values stay allowed. Of a deletion too: the
 	// value is allowed again, as it was. A rename changes its direction: From and To
 	// are exchanged and the change counts as narrowed, so that rows that got the new text
-	// in the meantime can be given the former one by whoever holds the change.
+	// in the meantime can be given the previous one by the holder of the change.
 	// Idempotent.
 	WithdrawValueChange(ctx context.Context, change ValueChangeID) error
 	// TakeValueChanges returns the changes, of all organisations, that were not renewed

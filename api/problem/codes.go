@@ -124,10 +124,10 @@ var Codes = []Code{
 	{"value_in_use", 409, "The value is in use.",
 		"Rows have the value of a domain that is to be deleted, or renamed without them; details have the number of rows for callers who see " +
 			"all of them. Nothing has changed."},
-	{"outside_values", 409, "Rows lie outside the domain.",
+	{"outside_values", 409, "Rows are outside the domain.",
 		"The domain was to be enforced on existing rows; details have their number. Nothing has changed."},
 	{"domain_type_mismatch", 409, "The column's domain is of another kind.", "The operation does not fit the kind of domain."},
-	{"domain_shared", 409, "The column's domain is a shared one.",
+	{"domain_shared", 409, "The column's domain is shared.",
 		"Its values are changed below /v1/organisations/{org_id}/domains, for all of its columns."},
 	{"domain_in_use", 409, "Columns use the domain.", "GET the domain for its dependants; give these columns other domains first."},
 	{"value_change_running", 409, "A value of the domain is being changed.",
@@ -137,8 +137,8 @@ var Codes = []Code{
 	{"table_in_use", 409, "Domains take their values from the table.",
 		"details name the columns that the caller sees. Give these columns other domains first."},
 	{"source_not_shared", 409, "The table with the allowed values is not visible to everybody.",
-		"A domain of a column takes its values from a table that not everybody sees any more who sees the column's table. Give the column " +
-			"another domain, or share the table."},
+		"A domain takes its values from a table that is no longer visible to everybody who sees the column's table. Give the column another " +
+			"domain, or share the table."},
 	{"credential_not_usable", 409, "The API key is revoked and cannot be rotated.", "Create a new key."},
 	{"policy_not_usable", 409, "A policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
 	{"query_cancelled", 409, "The query was cancelled.", "While it ran, the API key was revoked or expired, the user was removed or got " +
@@ -155,7 +155,7 @@ var Codes = []Code{
 
 	{"invalid_field", 422, "The request has invalid fields.", "details name each field and its rule."},
 	{"reference_not_shared", 422, "The table with the values is not visible to everybody.",
-		"A domain may take its values only from a table that everybody sees who sees the table of the column."},
+		"A domain may take its values only from a table that is visible to everybody who sees the column's table."},
 	{"domain_cycle", 422, "The domain depends on its own column.",
 		"Its values would come from the column itself, through the tables and parent columns of other domains."},
 	{"invalid_policy", 422, "The policy is not valid.", "details name the field, or line and column of the text."},

@@ -46,7 +46,7 @@ func (a Accepted) Write(ctx huma.Context) {
 func acceptedResponse(api huma.API) *huma.Response {
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Operation](), true, "Operation")
 	return &huma.Response{
-		Description: "The work goes on as an operation", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		Description: "The work continues as an operation", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}},
 		Headers: headers(api, "Location", "Preference-Applied"),
 	}
 }

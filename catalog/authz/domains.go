@@ -131,7 +131,7 @@ func (s *Store) onDomain(ctx context.Context, t catalog.DomainTarget) error {
 	return s.onTable(ctx, t.Viewer, t.Table, auth.ScopeDomainsWrite)
 }
 
-// AddDomainValues needs domains:write, as onDomain says.
+// AddDomainValues needs domains:write; see onDomain.
 func (s *Store) AddDomainValues(ctx context.Context, target catalog.DomainTarget,
 	values []catalog.NewDomainValue) (catalog.Domain, []catalog.DomainValue, error) {
 	if err := s.onDomain(ctx, target); err != nil {
@@ -140,7 +140,7 @@ func (s *Store) AddDomainValues(ctx context.Context, target catalog.DomainTarget
 	return s.inner.AddDomainValues(ctx, target, values)
 }
 
-// DescribeDomainValue needs domains:write, as onDomain says.
+// DescribeDomainValue needs domains:write; see onDomain.
 func (s *Store) DescribeDomainValue(ctx context.Context, target catalog.DomainTarget, value catalog.ValueID,
 	label, description string) (catalog.Domain, error) {
 	if err := s.onDomain(ctx, target); err != nil {
@@ -149,7 +149,7 @@ func (s *Store) DescribeDomainValue(ctx context.Context, target catalog.DomainTa
 	return s.inner.DescribeDomainValue(ctx, target, value, label, description)
 }
 
-// RenameDomainValue needs domains:write, as onDomain says.
+// RenameDomainValue needs domains:write; see onDomain.
 func (s *Store) RenameDomainValue(ctx context.Context, target catalog.DomainTarget, value catalog.ValueID,
 	text string) (catalog.Domain, error) {
 	if err := s.onDomain(ctx, target); err != nil {

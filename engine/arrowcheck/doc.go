@@ -1,10 +1,9 @@
 // Package arrowcheck checks the messages of Arrow IPC streams from sources that are not trusted:
 // request bodies, and the results of worker processes.
 //
-// The Arrow library trusts messages: it allocates what they claim, follows their offsets without
-// end and expands shared parts as often as they occur. A wrong value that ends in a panic is
-// recovered; one that exhausts memory ends the process. So each message is checked before the
-// library reads it.
+// The Arrow library trusts messages: it allocates what they claim, follows cyclic offsets forever
+// and expands shared parts each time they occur. A panic of the library can be recovered, but
+// exhausted memory ends the process. So each message is checked before the library reads it.
 //
 // The package reads metadata only, never values: an offset or index within an array may still be
 // wrong. It imports neither the Arrow library nor a package of this module.

@@ -22,7 +22,7 @@ var (
 )
 
 var (
-	errMessage     = errors.New("a message is not what its header says")
+	errMessage     = errors.New("a message contradicts its header")
 	errFlatbuffer  = errors.New("metadata points outside of itself")
 	errBuffers     = errors.New("a buffer lies outside of its message")
 	errBigEndian   = errors.New("numbers are big-endian")

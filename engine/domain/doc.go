@@ -1,5 +1,5 @@
-// Package domain is the meaning of column domains: which types can have one, the canonical
-// text of values, and the rules that rows must satisfy, as SQL.
+// Package domain defines the meaning of column domains: which types can have one, the
+// canonical text of values, and the rules that rows must satisfy, as SQL.
 //
 // A value of a domain is text. [Canonical] gives each value of a type one text, so that
 // equal values have equal texts and text is cast to the column's type without loss. A rule

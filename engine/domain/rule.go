@@ -62,7 +62,7 @@ func Paired(child, parent Column, pairs []Pair) constraint.Rule {
 }
 
 // Within returns the rule that the values of a column lie between bounds, whose texts are
-// canonical. NaN lies outside.
+// canonical. NaN is outside.
 func Within(c Column, b Bounds) constraint.Rule {
 	above, below := " > ", " < "
 	if b.Inclusive {

@@ -9,7 +9,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
-// DomainSource finds the table from which a domain takes its values, whoever sees it.
+// DomainSource finds the table from which a domain takes its values, regardless of who sees
+// it.
 // Errors: [ErrTableVanished] if no configuration has it, [ErrTableIdentity] if
 // another table is in its place, and those of the store.
 func (o Tables) DomainSource(ctx context.Context, org catalog.OrgID, source catalog.DomainSource) (catalog.LocatedTable, error) {

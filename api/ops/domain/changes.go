@@ -170,8 +170,8 @@ func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel c
 	}
 }
 
-// complete rewrites the rows, ends that the former value is allowed, and rewrites the rows
-// that were committed until then.
+// complete rewrites the rows, disallows the previous value, and rewrites the rows that were
+// committed in between.
 func (c *Changes) complete(ctx context.Context, a caller.Identity, change catalog.ValueChange) (rows int64, err error) {
 	if !change.Narrowed {
 		if rows, err = c.rewrite(ctx, a, change); err != nil {

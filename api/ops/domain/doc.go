@@ -1,15 +1,16 @@
-// Package domain gives columns domains, the values that they may have, and changes,
-// describes and lists these: domains of one column, and shared ones.
+// Package domain sets, describes and removes the domains of columns, which restrict their
+// values, and shared domains, which several columns use. It lists and changes the values of
+// domains.
 //
 // What may not go in here: the check of written rows against domains and the rewriting of
-// rows, which package write does, and the meaning of values, which engine/domain decides.
+// rows (package write), and the meaning of values and rules (engine/domain).
 //
 // Invariants:
-//   - Whoever narrows a domain changes the catalog first, waits for the commits that were
-//     checked under the domain before, and looks at the rows then. So every row is either
-//     seen by the look, or was checked under the new domain.
-//   - A caller who does not see all rows of a table learns of hidden ones at most whether
-//     a value that is to be deleted, renamed or replaced is in use.
-//   - A change of a value together with its rows, and the deletion of a value that no row
-//     may have, survive their replica: the catalog has a record of each until it is complete.
+//   - A change that narrows a domain is first stored in the catalog, then waits for commits
+//     that were checked under the previous version, and only then reads the rows. So every
+//     row is either read or was checked under the new version.
+//   - A caller who does not see all rows of a table learns at most one thing about hidden
+//     rows: whether a value that is to be deleted, renamed or replaced is in use.
+//   - A change of a value together with its rows, and the deletion of a value, survive their
+//     replica: the catalog has a record of each until it is complete.
 package domain

@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// ErrKind: the operation does not fit the kind of the column's domain: 409.
+	// ErrKind is returned for an operation that the kind of the domain does not have: 409.
 	ErrKind = fault.New("domain_type_mismatch", "domain is of another kind")
-	// ErrShared: the values of a shared domain are changed on the routes of the shared
-	// domain: 409.
+	// ErrShared is returned for a change of values through a column that uses a shared
+	// domain: 409. Such values are changed through the shared domain.
 	ErrShared = fault.New("domain_shared", "domain is shared")
 )
 
-// InUseError: rows have a value that is to be deleted, renamed without them, or withdrawn:
-// 409.
+// InUseError reports that rows have a value that is to be deleted, or renamed without
+// rewriting them: 409.
 type InUseError struct {
 	// Rows is the number of rows; nil for callers who do not see all rows.
 	Rows *int64
@@ -33,18 +33,18 @@ func (e *InUseError) ProblemCode() string { return "value_in_use" }
 func (e *InUseError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if e.Rows == nil {
-			yield("row_count", "rows have it")
+			yield("row_count", "rows have the value")
 			return
 		}
 		yield("row_count", strconv.FormatInt(*e.Rows, 10))
 	}
 }
 
-// OutsideError: rows lie outside a domain that is to be enforced on existing rows: 409.
+// OutsideError reports rows outside a domain that is to be enforced on existing rows: 409.
 type OutsideError struct{ Rows int64 }
 
 // Error implements error.
-func (e *OutsideError) Error() string { return fmt.Sprintf("%d rows lie outside", e.Rows) }
+func (e *OutsideError) Error() string { return fmt.Sprintf("%d rows are outside the domain", e.Rows) }
 
 // ProblemCode names the line in the table of errors.
 func (e *OutsideError) ProblemCode() string { return "outside_values" }

@@ -9,7 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Use says how many rows have a value, as far as the caller sees them.
+// Use is the number of rows with a value, as far as the caller sees them.
 type Use struct {
 	Column, Value string
 	Rows          int64

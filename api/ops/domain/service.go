@@ -90,7 +90,7 @@ func fieldByPhysical(t access.Table, physical string) (delta.Field, bool) {
 }
 
 // unseen refuses what only callers who see all of a table may do.
-func unseen(t access.Table) error {
+func requireWhole(t access.Table) error {
 	if !t.Whole() {
 		return access.ErrRowsFiltered
 	}
@@ -98,7 +98,7 @@ func unseen(t access.Table) error {
 }
 
 // maskedColumn refuses to change or compare values of a masked column.
-func (c column) maskedColumn(field string) error {
+func (c column) requireUnmasked(field string) error {
 	if c.masked() {
 		return fault.Invalid(field, query.MaskedColumn)
 	}

@@ -17,7 +17,7 @@ import (
 type Place struct {
 	Table  access.Path
 	Column string
-	// EnforceExisting refuses a domain outside of which rows lie.
+	// EnforceExisting refuses a domain if existing rows are outside.
 	EnforceExisting bool
 }
 
@@ -31,8 +31,8 @@ type Parent struct {
 }
 
 // SetFixed gives a column a list of values. Errors: catalog.FieldErrors with fields
-// values[<i>], [OutsideError], write.ErrWritesInProgress, catalog.ErrValueChange, those of opening a
-// table.
+// values[<i>], [OutsideError], write.ErrWritesInProgress, catalog.ErrValueChange, and
+// those of opening a table.
 func (o Service) SetFixed(ctx context.Context, at Place, values []Value) (Described, error) {
 	c, err := o.settable(ctx, at)
 	if err != nil {
@@ -190,11 +190,11 @@ func (o Service) settable(ctx context.Context, at Place) (column, error) {
 	if err != nil {
 		return c, err
 	}
-	if err := c.maskedColumn("column_name"); err != nil {
+	if err := c.requireUnmasked("column_name"); err != nil {
 		return c, err
 	}
 	if at.EnforceExisting {
-		return c, unseen(c.table)
+		return c, requireWhole(c.table)
 	}
 	return c, nil
 }
@@ -229,8 +229,8 @@ func numbered(values []catalog.NewDomainValue) []catalog.DomainValue {
 }
 
 // set changes the domain of a column, waits for the writes that were checked before the
-// change, and looks at the rows. If the domain is to be enforced on existing rows, rows
-// outside refuse it; the change is undone if they arrived with such a write.
+// change, and then reads the rows. A domain that is to be enforced on existing rows is
+// refused if rows are outside; the change is undone if such a write brought them.
 func (o Service) set(
 	ctx context.Context, at Place, c column, p proposal, change func(catalog.ColumnDomainAt) (catalog.ColumnDomain, error),
 ) (Described, error) {
@@ -243,7 +243,7 @@ func (o Service) set(
 			return Described{}, &OutsideError{Rows: outside.Rows}
 		}
 	}
-	before, err := o.former(ctx, c)
+	before, err := o.previous(ctx, c)
 	if err != nil {
 		return Described{}, err
 	}

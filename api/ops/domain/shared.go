@@ -89,7 +89,7 @@ func (o Service) ListShared(ctx context.Context, org catalog.OrgID, page catalog
 	return out, nil
 }
 
-// ReplaceShared replaces the content of a shared domain. Existing rows may lie outside
+// ReplaceShared replaces the content of a shared domain. Existing rows may be outside
 // afterwards. While columns use the domain, the caller needs the right to change it in the
 // workspace of each. Errors are those of [Service.CreateShared].
 func (o Service) ReplaceShared(
@@ -195,7 +195,7 @@ func (o Service) replaces(ctx context.Context, a caller.Identity, u use, content
 	if content.Range != nil {
 		bounds, err := boundsOf(u.value.Type, *content.Range)
 		if err == nil && bounds != *content.Range {
-			err = fault.Invalid("range", "must have bounds as columns that use the domain write them")
+			err = fault.Invalid("range", "must have the form in which the columns of the domain write bounds")
 		}
 		return err
 	}
@@ -205,7 +205,7 @@ func (o Service) replaces(ctx context.Context, a caller.Identity, u use, content
 			t = u.parent.Type
 		}
 		if text, message := canonical(t, v.Value); message != "" || text != v.Value {
-			return fault.Invalid("values", "must be written as columns that use the domain write them")
+			return fault.Invalid("values", "must have the form in which the columns of the domain write values")
 		}
 	}
 	return nil

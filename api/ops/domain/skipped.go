@@ -64,7 +64,7 @@ func (o Service) skipped(ctx context.Context, c column, d catalog.ColumnDomain, 
 	return out, err
 }
 
-// outsideParent returns the condition that a parent of a lookup lies outside the domain of
+// outsideParent returns the condition that a parent of a lookup is outside the domain of
 // the parent column, or "" if the column has none or the caller does not see its values.
 func (o Service) outsideParent(
 	ctx context.Context, c column, d catalog.ColumnDomain, key delta.Field, g *query.Generated,
@@ -109,7 +109,7 @@ func listed(values []catalog.DomainValue) *sqlguard.InlineRows {
 	return sqlguard.NewInlineRows([]engine.Column{{Name: "value", Type: sqltype.Varchar, Nullable: true}}, rows)
 }
 
-// within returns the condition that a value lies between bounds.
+// within returns the condition that a value is between bounds.
 func within(value string, t delta.DataType, bounds catalog.DomainRangeBounds) string {
 	low, high := " > ", " < "
 	if bounds.Inclusive {

@@ -26,7 +26,7 @@ func (o Service) newSource(ctx context.Context, c column, in SourceInput) (sourc
 	return s, o.checkShared(ctx, c, s.table.Located())
 }
 
-// checkShared refuses a source that not everybody sees who sees the column's table.
+// checkShared refuses a source that is not visible to everybody who sees the column's table.
 func (o Service) checkShared(ctx context.Context, c column, source catalog.LocatedTable) error {
 	err := o.Tables.CheckShared(ctx, c.located().StorageConfig, source.StorageConfig)
 	if errors.Is(err, access.ErrReferenceNotShared) {
@@ -37,14 +37,15 @@ func (o Service) checkShared(ctx context.Context, c column, source catalog.Locat
 
 func notShared() error {
 	return &fault.MemberError{Code: "reference_not_shared", Problems: catalog.FieldErrors{
-		{Field: "table_path", Message: "must be a table that everybody sees who sees the table of the column"},
+		{Field: "table_path", Message: "must be a table that is visible to everybody who sees the column's table"},
 	}}
 }
 
 // openSource opens a table that a request names by its path: catalog.schema.table, or a
-// path below the root of beside. The caller must see all of it.
-func (o Service) openSource(ctx context.Context, a caller.Identity, in SourceInput, beside catalog.StorageConfig) (sourceTable, error) {
-	located, err := o.locate(ctx, a, in.TablePath, beside)
+// path below the root of config, unless that is the zero value. The caller must see all of
+// the table.
+func (o Service) openSource(ctx context.Context, a caller.Identity, in SourceInput, config catalog.StorageConfig) (sourceTable, error) {
+	located, err := o.locate(ctx, a, in.TablePath, config)
 	if errors.Is(err, catalog.ErrNotFound) {
 		return sourceTable{}, fault.Invalid("table_path", "is not a table")
 	}
@@ -58,22 +59,22 @@ func (o Service) openSource(ctx context.Context, a caller.Identity, in SourceInp
 	if err != nil {
 		return sourceTable{}, err
 	}
-	return sourceTable{t}, unseen(t)
+	return sourceTable{t}, requireWhole(t)
 }
 
-func (o Service) locate(ctx context.Context, a caller.Identity, path string, beside catalog.StorageConfig) (catalog.LocatedTable, error) {
+func (o Service) locate(ctx context.Context, a caller.Identity, path string, config catalog.StorageConfig) (catalog.LocatedTable, error) {
 	if name, ok := access.ParseFQN(path); ok {
 		found, err := access.ResolveName(ctx, o.Store, a.Viewer, name)
 		if !errors.Is(err, catalog.ErrNotFound) {
 			return found, err
 		}
 	}
-	if beside.ID == "" {
+	if config.ID == "" {
 		return catalog.LocatedTable{}, catalog.ErrNotFound
 	}
 	found := catalog.LocatedTable{}
 	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-		return o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{Config: beside.ID}, page)
+		return o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{Config: config.ID}, page)
 	}, func(t catalog.LocatedTable) error {
 		if t.Path == strings.Trim(path, "/") {
 			found = t
@@ -86,8 +87,8 @@ func (o Service) locate(ctx context.Context, a caller.Identity, path string, bes
 	return found, err
 }
 
-// column returns the physical name of a column whose values can be those of a column of
-// type t; a nil t is that of any column.
+// column returns the physical name of a column whose values a column of type t can have. A
+// nil t stands for any type.
 func (s sourceTable) column(field, name string, t delta.DataType) (string, error) {
 	f, ok := s.table.Column(name)
 	switch {
@@ -95,7 +96,7 @@ func (s sourceTable) column(field, name string, t delta.DataType) (string, error
 		return "", fault.Invalid(field, "is not a column of the table")
 	case t == nil && !rules.Listable(f.Type), t != nil && !rules.Comparable(t, f.Type):
 		return "", &fault.MemberError{Code: "type_not_supported", Problems: catalog.FieldErrors{
-			{Field: field, Message: "the values of a column of type " + f.Type.String() + " cannot be those of the restricted column"},
+			{Field: field, Message: "the restricted column cannot have values of type " + f.Type.String()},
 		}}
 	}
 	return s.table.FileName(f), nil

@@ -8,41 +8,43 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// former is what a column had before its domain was set.
-type former struct {
+// previous is the domain that a column had before a domain was set.
+type previous struct {
 	domain catalog.ColumnDomain
 	values []catalog.DomainValue
-	none   bool
+	// none reports that the column had no domain.
+	none bool
 }
 
-func (o Service) former(ctx context.Context, c column) (former, error) {
+// previous returns the domain that a column has, with its values if they are its own.
+func (o Service) previous(ctx context.Context, c column) (previous, error) {
 	d, err := o.domain(ctx, c)
 	if errors.Is(err, catalog.ErrNotFound) {
-		return former{none: true}, nil
+		return previous{none: true}, nil
 	}
 	if err != nil || d.Domain.Shared() || !d.Domain.Listed() {
-		return former{domain: d}, err
+		return previous{domain: d}, err
 	}
 	values, err := o.Store.DomainValues(ctx, c.actor.Org, d.Domain.ID)
-	return former{domain: d, values: values.Values}, err
+	return previous{domain: d, values: values.Values}, err
 }
 
-// undo gives a column what it had before d was set, with the ids of its values. A domain
-// that was changed since then stays.
-func (o Service) undo(ctx context.Context, c column, d catalog.ColumnDomain, f former) error {
+// undo restores the previous domain of a column after d was set, with the ids of its
+// values. A domain that was changed since then remains.
+func (o Service) undo(ctx context.Context, c column, d catalog.ColumnDomain, p previous) error {
 	ctx, cancel := caller.CleanupContext(ctx)
 	defer cancel()
-	at := catalog.ColumnDomainAt{Column: d.Column, Parent: f.domain.Parent, Expected: d.Domain.ID, ExpectedVersion: d.Domain.Version}
+	at := catalog.ColumnDomainAt{Column: d.Column, Parent: p.domain.Parent, Expected: d.Domain.ID, ExpectedVersion: d.Domain.Version}
 	table, viewer := c.located().ID, c.actor.Viewer
 	var err error
 	switch {
-	case f.none:
+	case p.none:
 		err = o.Store.RemoveColumnDomain(ctx, viewer, table, at)
-	case f.domain.Domain.Shared():
-		_, err = o.Store.UseDomain(ctx, viewer, table, at, f.domain.Domain.ID, c.actor.User)
+	case p.domain.Domain.Shared():
+		_, err = o.Store.UseDomain(ctx, viewer, table, at, p.domain.Domain.ID, c.actor.User)
 	default:
 		_, err = o.Store.SetColumnDomain(ctx, viewer, table, at, catalog.NewDomain{
-			DomainSpec: f.domain.Domain.DomainSpec, Values: again(f.values),
+			DomainSpec: p.domain.Domain.DomainSpec, Values: recreated(p.values),
 		}, c.actor.User)
 	}
 	if errors.Is(err, catalog.ErrVersionConflict) || errors.Is(err, catalog.ErrNotFound) {
@@ -51,8 +53,9 @@ func (o Service) undo(ctx context.Context, c column, d catalog.ColumnDomain, f f
 	return err
 }
 
-// again returns values to be created with the ids that they have, parents first.
-func again(values []catalog.DomainValue) []catalog.NewDomainValue {
+// recreated returns existing values as values to be created with the same ids, parents
+// first.
+func recreated(values []catalog.DomainValue) []catalog.NewDomainValue {
 	texts := map[catalog.ValueID]string{}
 	for _, v := range values {
 		texts[v.ID] = v.Value

@@ -49,7 +49,7 @@ func (o Service) ofColumn(ctx context.Context, path access.Path, name string) (v
 	case d.Domain.Shared():
 		return valued{}, ErrShared
 	}
-	if err := c.maskedColumn("column_name"); err != nil {
+	if err := c.requireUnmasked("column_name"); err != nil {
 		return valued{}, err
 	}
 	u := use{ColumnDomain: d, located: c.located(), value: c.field, seen: true, whole: c.table.Whole()}
@@ -185,7 +185,7 @@ func (v valued) canonical(field, text string, parent bool) (string, error) {
 			return "", err
 		}
 		if i > 0 && here != out || v.domain.Shared() && here != text {
-			return "", fault.Invalid(field, "must be written as columns that use the domain write it")
+			return "", fault.Invalid(field, "must have the form in which the columns of the domain write values")
 		}
 		out = here
 	}
@@ -237,7 +237,7 @@ func (o Service) suitsSource(ctx context.Context, c column, parent delta.Field, 
 	}
 	t, err := o.Tables.Open(ctx, c.actor, access.Ref{Table: &located, Rows: true})
 	if err == nil {
-		err = unseen(t)
+		err = requireWhole(t)
 	}
 	if err != nil {
 		return err

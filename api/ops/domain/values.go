@@ -129,7 +129,7 @@ type ValuePatch struct {
 	Propagate bool
 }
 
-// ChangeValue changes a value, a parent or a child. A new text is given to the rows too.
+// ChangeValue changes a value, a parent or a child. Its rows get a new text, too.
 // Errors are those of [Service.AddValue], [InUseError], catalog.ErrNotFound, and those of
 // writes.
 func (o Service) ChangeValue(

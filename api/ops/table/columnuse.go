@@ -49,7 +49,7 @@ func (o Rules) named(ctx context.Context, r ruled, column string) (catalog.Field
 	return append(dependent(policies), constraints...), err
 }
 
-// holding returns the policies, constraints and domains that prevent that a column is dropped.
+// holding returns the policies, constraints and domains that keep a column from being dropped.
 func (o Rules) holding(ctx context.Context, r ruled, column delta.Field) (catalog.FieldErrors, error) {
 	policies, err := o.policiesNaming(ctx, r, column.Name)
 	if err != nil {

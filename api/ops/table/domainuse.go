@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/domain"
 )
 
-// TableInUseError: domains of columns of other tables take their values from a table: 409.
+// TableInUseError reports that domains of other tables take their values from a table: 409.
 type TableInUseError struct{ Dependants catalog.FieldErrors }
 
 // Error implements error.
@@ -108,9 +108,9 @@ func (o Rules) describeDomains(ctx context.Context, r ruled, d columnDomains) (o
 	return append(out, dependentColumns(ctx, o.Store, o.Tables, r.actor, d.from)...)
 }
 
-// unwidened returns the domains that prevent that a column gets another type: those whose
-// values the type would write in another way, and those that compare the column with one
-// of a type that is not comparable then.
+// unwidened returns the domains that keep a column from getting another type: domains whose
+// values the new type would write in another way, and domains that would compare the column
+// with a column of a type that is not comparable.
 func (o Rules) unwidened(ctx context.Context, r ruled, column delta.Field, to delta.DataType) (catalog.FieldErrors, error) {
 	all, err := o.columnDomains(ctx, r)
 	if err != nil {
@@ -135,8 +135,8 @@ func (o Rules) unwidened(ctx context.Context, r ruled, column delta.Field, to de
 	return o.describeDomains(ctx, r, all), nil
 }
 
-// keepsValues reports whether a domain means the same after its column, or its parent
-// column, has got another type.
+// keepsValues reports whether a domain allows the same values after its column, or its
+// parent column, gets another type.
 func (o Rules) keepsValues(ctx context.Context, d catalog.ColumnDomain, column string, from, to delta.DataType) (bool, error) {
 	same := func(texts ...string) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool {

@@ -69,8 +69,8 @@ func (o Rules) lostDomains(ctx context.Context, now, then ruled, all columnDomai
 	return append(out, dependentColumns(ctx, o.Store, o.Tables, now.actor, from)...)
 }
 
-// outsideDomains returns the number of rows outside of each of r.domains. The error is that
-// of a domain whose source cannot be used, or of a session.
+// outsideDomains returns the number of rows outside each domain of r. Errors: a
+// [write.SourceError], and those of the session.
 func (o Rules) outsideDomains(ctx context.Context, r ruled) (counts []int64, err error) {
 	err = o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
 		for _, c := range r.domains.Columns {

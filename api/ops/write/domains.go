@@ -244,7 +244,7 @@ func (r *ColumnRule) read(source access.Table, from catalog.DomainSource, column
 	return nil
 }
 
-// Outside are the rows of a table whose values lie outside a domain.
+// Outside describes the rows of a table whose values are outside a domain.
 type Outside struct {
 	Rows int64
 	// Values are the first of the different values, in order.

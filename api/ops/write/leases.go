@@ -168,8 +168,8 @@ func (l Leases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.Del
 	return l.Store.OldestWrite(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
 }
 
-// ErrWritesInProgress: writes that were checked under former domains of a table have not
-// ended in time. Retry later: 409.
+// ErrWritesInProgress is returned if writes that were checked under an earlier version of a
+// table's domains have not ended in time. Retry later: 409.
 var ErrWritesInProgress = fault.New("writes_in_progress", "writes in progress")
 
 // Bounds of [Leases.AwaitWrites].

@@ -68,7 +68,7 @@ func (w *writing) mustFill(rows staged) error {
 
 func unknownMember(members map[string]json.RawMessage) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		return fault.Invalid(name, "is no field of this request")
+		return fault.Invalid(name, "is not a field of this request")
 	}
 	return nil
 }

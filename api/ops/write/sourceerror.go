@@ -48,7 +48,7 @@ func sourceError(err error) error {
 	case errors.Is(err, access.ErrTableVanished), errors.Is(err, delta.ErrTableNotFound):
 		return &SourceError{Code: codeVanished, Reason: "the table that has the allowed values has vanished"}
 	case errors.Is(err, access.ErrTableIdentity), errors.Is(err, delta.ErrIdentityChanged):
-		return &SourceError{Code: codeIdentity, Reason: "another table is in the place of the one that has the allowed values"}
+		return &SourceError{Code: codeIdentity, Reason: "another table is in the folder of the one that has the allowed values"}
 	case errors.Is(err, access.ErrReferenceNotShared):
 		return &SourceError{Code: codeNotShared, Reason: "the table that has the allowed values is not visible to everybody who sees this table"}
 	}

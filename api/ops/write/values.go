@@ -134,7 +134,7 @@ func (o Service) CountValue(ctx context.Context, t access.Table, v ColumnValue) 
 	return scope.CountBroken(ctx, rule.Unless(hidden), constraint.Relation{From: source.Relation()})
 }
 
-// Outside finds the rows of a table whose values lie outside a domain, which the catalog
+// Outside finds the rows of a table whose values are outside a domain, which the catalog
 // need not have yet, among the rows that the table's view shows: all of them if it is from
 // [access.Tables.OpenUnfiltered]. values are those of a domain that lists them. Errors: catalog.ErrNotFound if the
 // version lacks the column, [SourceError], and those of opening a source.

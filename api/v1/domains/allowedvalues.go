@@ -28,7 +28,7 @@ type inUse struct {
 type allowedInput struct {
 	ColumnPath
 	ParentValue string `query:"parent_value" maxLength:"1024" doc:"Only the children of this parent"`
-	Prefix      string `query:"q" maxLength:"1024" doc:"What the values begin with"`
+	Prefix      string `query:"q" maxLength:"1024" doc:"A prefix of the values"`
 	PageSize    int    `query:"page_size" minimum:"1" maximum:"1000" default:"1000" doc:"For values from a table; listed values are complete"`
 	PageToken   string `query:"page_token" maxLength:"4096" doc:"Token of the previous reply; empty for the first page"`
 }
@@ -40,11 +40,11 @@ type allowedValues struct {
 	NextPageToken string         `json:"next_page_token,omitempty"`
 }
 
-// AllowedValueRoutes registers the routes that list allowed values and look for rows that
-// have one.
+// AllowedValueRoutes registers the routes that list allowed values and count the rows with a
+// value.
 func AllowedValueRoutes(api huma.API, domains domain.Service) {
 	v1.Add(api, v1.Route{Tag: "Domains", Scope: auth.ScopeTablesRead}.With("GET", columnBase+"/domain/in-use", "checkValueInUse",
-		"Check whether a value is in use").Describe("Exactly one of value and value_id, before a value is removed, for example."),
+		"Check whether a value is in use").Describe("Counts the rows with a value. Exactly one of value and value_id is required."),
 		func(ctx context.Context, in *inUseInput) (inUse, error) {
 			var id catalog.ValueID
 			if in.ValueID != "" {

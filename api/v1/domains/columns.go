@@ -23,7 +23,7 @@ type ColumnPath struct {
 // SetPath holds the parameters of routes that set a domain.
 type SetPath struct {
 	ColumnPath
-	EnforceExisting bool `query:"enforce_existing" doc:"Refuse the domain if rows lie outside"`
+	EnforceExisting bool `query:"enforce_existing" doc:"Refuse the domain if existing rows are outside"`
 }
 
 func (p SetPath) place() domain.Place {
@@ -104,7 +104,7 @@ func ColumnRoutes(api huma.API, domains domain.Service) {
 			return v1.Empty{}, domains.Remove(ctx, in.Path(), in.ColumnName)
 		})
 	v1.Add(api, write.With("PUT", base+"/fixed", "setFixedDomain", "Give a column a list of values").
-		Describe("Replaces the domain of the column; values that stay keep their ids. Existing rows may lie outside: the reply counts "+
+		Describe("Replaces the domain of the column; values that stay keep their ids. Existing rows may be outside: the reply counts "+
 			"those that the caller sees."),
 		func(ctx context.Context, in *setFixedInput) (ColumnDomain, error) {
 			d, err := domains.SetFixed(ctx, in.place(), v1.Map(in.Body.Values, inputOf))

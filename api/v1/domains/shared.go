@@ -183,8 +183,8 @@ func SharedRoutes(api huma.API, domains domain.Service) {
 			return withDependants(d), err
 		})
 	v1.Add(api, write.With("PUT", one, "replaceSharedDomain", "Replace the content of a shared domain").
-		Describe("Values that stay keep their ids; existing rows may lie outside. While columns use it, its type stays, and the caller needs "+
-			"domains:write and rows:update in the workspace of each."),
+		Describe("Values that stay keep their ids; existing rows may be outside. While columns use the domain, its type cannot change, "+
+			"and the caller needs domains:write and rows:update in the workspace of each."),
 		func(ctx context.Context, in *replaceSharedInput) (SharedDomain, error) {
 			org, id, err := in.ids()
 			if err != nil {

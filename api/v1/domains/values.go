@@ -47,7 +47,7 @@ type AddBody struct{ Body valueObject }
 
 func (b AddBody) value() domain.Value { return b.Body.input() }
 
-// ChangeBody is what a route that changes a value gets.
+// ChangeBody is the query and body of a route that changes a value.
 type ChangeBody struct {
 	Propagate string `query:"propagate" enum:"true,false" default:"true" doc:"false: refuse a new text if rows have the value"`
 	Body      struct {
@@ -99,8 +99,8 @@ func (p RemoveChildPath) removal() (domain.Removal, error) {
 	return domain.Removal{Value: child, Parent: parent, As: domain.ChildValue}, err
 }
 
-// The inputs of routes of values: each is a path of its owner, and what the route has in
-// addition.
+// The inputs of the routes that change values: the path of the domain's owner, and the
+// parameters of the route.
 type (
 	addInput interface {
 		owner() (domain.Owner, error)
@@ -260,8 +260,8 @@ func asResult[T any](reply func(domain.Changed) T) func(domain.Changed) any {
 
 // The texts of the routes of values.
 const (
-	changesRows = "A new text is given to the rows that have the value, for which the caller needs rows:update. Until then both texts are " +
-		"allowed. Work that takes long goes on as an operation."
+	changesRows = "Rows with the value get its new text, for which the caller needs rows:update. Until then both texts are allowed. " +
+		"Long work continues as an operation."
 	removesValue = "Refused while rows have it, unless replace_with names the value that they get, for which the caller needs rows:update."
 )
 

@@ -77,7 +77,7 @@ type ColumnDomain struct {
 
 type outside struct {
 	RowCount int64    `json:"row_count"`
-	Values   []string `json:"values" nullable:"false" doc:"Some of the values, those of most rows first"`
+	Values   []string `json:"values" nullable:"false" doc:"The first hundred distinct values, in order"`
 }
 
 func columnDomainOf(d domain.Described) ColumnDomain {

@@ -210,7 +210,7 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 			return validationOf(report), nil
 		})
 	v1.AddDeferrable(api, write.With("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").
-		Describe("Registers new tables and marks those that have vanished. A long one goes on as an operation, whose result is the same; with "+
+		Describe("Registers new tables and marks those that have vanished. A long one continues as an operation with the same result; with "+
 			"Prefer: respond-async at once."),
 		func(ctx context.Context, in *discoverInput) (discovery, *catalog.Operation, error) {
 			id, err := in.id()

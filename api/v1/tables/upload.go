@@ -102,7 +102,7 @@ func (f *uploadForm) take(part *multipart.Part, upload *infer.Upload, interrupt 
 	case name == "name":
 		f.name = string(text)
 	case name == "csv_columns" || !f.options.Set(name, string(text)):
-		return invalidField(name, "is no field of this request")
+		return invalidField(name, "is not a field of this request")
 	}
 	return nil
 }
@@ -133,17 +133,17 @@ func uploadRequest() *huma.RequestBody {
 	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{
 		Type: huma.TypeObject, Required: []string{"file"}, AdditionalProperties: false, Properties: map[string]*huma.Schema{
 			"file": {Type: huma.TypeString, Format: "binary",
-				Description: "The CSV file. It may be compressed with gzip or zstd, which the part's Content-Encoding or its first bytes say"},
-			"schema":               text("The schema of the table; without one the reply has {schema} in its place"),
-			"name":                 text("The name of the table. Default: that of the file"),
-			"csv_delimiter":        text("What separates fields, if it is known"),
-			"csv_quote":            text("What encloses fields, if it is known"),
+				Description: "The CSV file. It may be compressed with gzip or zstd, as its Content-Encoding or its first bytes tell"},
+			"schema":               text("The schema of the table; without it, the reply has {schema} in its place"),
+			"name":                 text("The name of the table. Default: the name of the file up to its first dot"),
+			"csv_delimiter":        text("The separator of fields, if it is known"),
+			"csv_quote":            text("The quote around fields, if it is known"),
 			"csv_null":             text("Text that means NULL, in addition to the empty text"),
 			"csv_header":           text("Whether the file begins with the names of its columns, if it is known", "absent", "present"),
 			"csv_encoding":         text("The encoding, if it is known", "utf-8", "latin-1", "windows-1252", "utf-16"),
-			"csv_decimal":          text("What precedes the fraction of numbers, if it is known", "point", "comma"),
-			"csv_date_format":      text("The form of dates, if it is known"),
-			"csv_timestamp_format": text("The form of timestamps, if it is known"),
+			"csv_decimal":          text("The decimal separator of numbers, if it is known", "point", "comma"),
+			"csv_date_format":      text("The format of dates, if it is known"),
+			"csv_timestamp_format": text("The format of timestamps, if it is known"),
 		},
 	}}}}
 }

@@ -15,7 +15,7 @@ type ruleState struct {
 	Name       string   `json:"name" doc:"Name of the constraint or path of the column; of a domain the column"`
 	Columns    []string `json:"columns"`
 	Holds      bool     `json:"holds"`
-	Violations *int64   `json:"violations" doc:"Rows, of keys the combinations that stand more than once; null for callers who do not see all, and if a domain's values cannot be read"`
+	Violations *int64   `json:"violations" doc:"Number of rows, or for keys of combinations that occur more than once; null for callers who do not see all, and if a domain's values cannot be read"`
 }
 
 type ruleStates struct {

@@ -45,7 +45,7 @@ func (s *Store) UseDomain(ctx context.Context, v catalog.Viewer, table catalog.T
 		if err := at.Validate(d.Kind); err != nil {
 			return err
 		}
-		// A table that joined during a change of a value would not be rewritten.
+		// A table that begins to use the domain during a change of a value would not be rewritten.
 		if err := unchanging(ctx, tx, id); err != nil {
 			return err
 		}

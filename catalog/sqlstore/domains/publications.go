@@ -39,7 +39,7 @@ func (s *Store) PublishWrite(ctx context.Context, id catalog.WriteLeaseID, domai
 	})
 }
 
-// lockedDomains returns the version of a table's domains and prevents that it is raised
+// lockedDomains returns the version of a table's domains and keeps it from being raised
 // before the transaction ends. A transaction that raises it has either committed before,
 // or commits after this one. A table without a version gets its row, because a lock needs
 // one.

@@ -96,7 +96,7 @@ func openSQLite(ctx context.Context, path string, opts Options) (*DB, error) {
 	if opts.WatchInterval == 0 {
 		opts.WatchInterval = 200 * time.Millisecond
 	}
-	return newStore(ctx, dialect{migrations: migrations.SQLite, failure: sqliteFailure}, reads, writes, opts)
+	return newDB(ctx, dialect{migrations: migrations.SQLite, failure: sqliteFailure}, reads, writes, opts)
 }
 
 // createPrivate creates an empty file and its directory, accessible only to the user of
@@ -133,7 +133,7 @@ func openPostgres(ctx context.Context, databaseURL string, opts Options) (*DB, e
 	if opts.WatchInterval == 0 {
 		opts.WatchInterval = 500 * time.Millisecond // bounds the delay after a lost announcement below the promised second
 	}
-	return newStore(ctx, dialect{
+	return newDB(ctx, dialect{
 		migrations: migrations.Postgres,
 		numbered:   true,
 		share:      " FOR SHARE",
@@ -142,7 +142,7 @@ func openPostgres(ctx context.Context, databaseURL string, opts Options) (*DB, e
 	}, db, db, opts)
 }
 
-func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, opts Options) (*DB, error) {
+func newDB(ctx context.Context, d dialect, reads, writes *sql.DB, opts Options) (*DB, error) {
 	s := &DB{
 		dialect: d, reads: reads, writes: writes, outside: reads,
 		now: opts.Now, logger: opts.Logger, watchInterval: opts.WatchInterval, name: uuid.NewString(),

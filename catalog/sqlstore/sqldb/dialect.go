@@ -35,13 +35,13 @@ const (
 )
 
 // numberedTexts caches the rewritten form of each statement. Statements are constants
-// of this package with a few optional parts, so the cache remains small. Statements
+// with a few optional parts, so the cache remains small. Statements
 // with lists of variable length are not cached.
 var numberedTexts sync.Map
 
 const maxKeptText = 4096
 
-// Text replaces the placeholders of a statement. Statements never contain a question
+// text replaces the placeholders of a statement. Statements never contain a question
 // mark in a literal.
 func (d dialect) text(statement string) string {
 	if !d.numbered {

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrUnique is returned by [Session.Exec] if a unique value is taken. The caller, who knows
-// the field, turns it into an [catalog.ExistsError], as [Session.Insert] does.
+// the field, turns it into a [catalog.ExistsError], as [Session.Insert] does.
 var ErrUnique = errors.New("unique value taken")
 
 // translate turns a driver error into a sentinel of package catalog. Other errors

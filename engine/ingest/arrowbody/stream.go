@@ -13,7 +13,7 @@ import (
 )
 
 // malformed is the text of an error about a stream that the library cannot read.
-const malformed = "a message is not what its header says"
+const malformed = "a message contradicts its header"
 
 // maxMetaBytes bounds the metadata of a message.
 const maxMetaBytes = 16 << 20

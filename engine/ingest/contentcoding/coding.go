@@ -25,7 +25,7 @@ const (
 	Zstd Coding = "zstd"
 )
 
-// ErrUnknown is returned for a Content-Encoding that names another coding, or several.
+// ErrUnknown is returned for a Content-Encoding that names another coding, or several:
 // 400.
 var ErrUnknown = errors.New("content coding is not supported")
 

@@ -39,7 +39,7 @@ type count struct {
 }
 
 func newColumn(in *inference) *column {
-	return &column{in: in, boolean: true, numbers: numbers{possible: true}, dates: those(len(in.dates)), times: those(len(in.times)),
+	return &column{in: in, boolean: true, numbers: numbers{possible: true}, dates: allForms(len(in.dates)), times: allForms(len(in.times)),
 		counts: map[string]*count{}}
 }
 
@@ -177,7 +177,7 @@ func (c *column) typ(separator byte, date, timestamp int) Type {
 	return Type{Kind: Text}
 }
 
-// heldBy returns the number of a form in the set that needs the same option as the chosen one,
+// heldBy returns the index of a form in the set that needs the same option as the chosen one,
 // or -1.
 func (in *inference) heldBy(set forms, list []timeForm, chosen int) int {
 	for i, f := range list {

@@ -111,7 +111,7 @@ func (r Request) options() csvbody.Options {
 	return o
 }
 
-func (in *inference) read(dialect csvbody.Dialect, rowBytes, most int64) error {
+func (in *inference) read(dialect csvbody.Dialect, rowBytes, maxRows int64) error {
 	for begun := false; ; {
 		fields, size, err := in.records.Next()
 		if errors.Is(err, io.EOF) {
@@ -136,7 +136,7 @@ func (in *inference) read(dialect csvbody.Dialect, rowBytes, most int64) error {
 		if csvbody.IsEmptyLine(fields, len(in.columns)) {
 			continue
 		}
-		in.row(fields, most)
+		in.row(fields, maxRows)
 	}
 }
 
@@ -151,16 +151,16 @@ func (in *inference) begin(fields []csvbody.Field, noHeader bool) {
 		in.header = append(in.header, name)
 	}
 	if len(fields) > maxColumns {
-		in.problem(1, fmt.Sprintf("the file has %d columns; a table is made with at most %d", len(fields), maxColumns))
+		in.problem(1, fmt.Sprintf("the file has %d columns; a table can be created with at most %d", len(fields), maxColumns))
 	}
 }
 
-func (in *inference) row(fields []csvbody.Field, most int64) {
+func (in *inference) row(fields []csvbody.Field, maxRows int64) {
 	if in.rows++; in.rows == 1 {
 		in.first = in.records.Line()
 	}
-	if in.rows-1 == most && most > 0 {
-		in.problem(in.records.Line(), fmt.Sprintf("one request loads at most %d rows: split the file before this line", most))
+	if in.rows-1 == maxRows && maxRows > 0 {
+		in.problem(in.records.Line(), fmt.Sprintf("one request loads at most %d rows: split the file before this line", maxRows))
 	}
 	if len(fields) != len(in.columns) {
 		in.problem(in.records.Line(), fmt.Sprintf("%d fields; the first line has %d", len(fields), len(in.columns)))
@@ -190,10 +190,10 @@ func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *I
 	if !dialect.NoHeader && !found(in.header, names) {
 		options.Columns = csvbody.ColumnList(names)
 		if len(url.QueryEscape(options.Columns)) > maxColumnsOption {
-			in.problem(1, "the names of the columns are too long for csv_columns: give the columns shorter names that tables can have")
+			in.problem(1, "the names of the columns are too long for csv_columns: shorten them, without characters that tables do not allow")
 		}
 	}
-	for text, value := range usual(&options) {
+	for text, value := range defaults(&options) {
 		if *text == value {
 			*text = ""
 		}
@@ -243,19 +243,19 @@ func (in *inference) chooseForms() (date, timestamp int) {
 			dates, times = append(dates, c.dates), append(times, c.times)
 		}
 	}
-	date, twin := choose(in.dates, dates)
-	in.ambiguous("csv_date_format", in.dates, date, twin)
-	timestamp, twin = choose(in.times, times)
-	in.ambiguous("csv_timestamp_format", in.times, timestamp, twin)
+	date, swapped := choose(in.dates, dates)
+	in.ambiguous("csv_date_format", in.dates, date, swapped)
+	timestamp, swapped = choose(in.times, times)
+	in.ambiguous("csv_timestamp_format", in.times, timestamp, swapped)
 	return date, timestamp
 }
 
-func (in *inference) ambiguous(option string, list []timeForm, chosen, twin int) {
-	if twin < 0 {
+func (in *inference) ambiguous(option string, list []timeForm, chosen, swapped int) {
+	if swapped < 0 {
 		return
 	}
 	in.problem(in.first, fmt.Sprintf("every day is at most 12, so that the order of day and month is unknown: set %s to %s or %s", option,
-		list[chosen].text(), list[twin].text()))
+		list[chosen].text(), list[swapped].text()))
 }
 
 // used returns the text of the chosen form if a column is in it.
@@ -268,8 +268,8 @@ func (in *inference) used(chosen int, list []timeForm, set func(*column) forms) 
 	return ""
 }
 
-// usual yields the options that have a default, with it.
-func usual(o *csvbody.Options) iter.Seq2[*string, string] {
+// defaults yields the options that have a default, with the default.
+func defaults(o *csvbody.Options) iter.Seq2[*string, string] {
 	return func(yield func(*string, string) bool) {
 		_ = yield(&o.Delimiter, ",") && yield(&o.Quote, `"`) && yield(&o.Header, csvbody.HeaderPresent) &&
 			yield(&o.Encoding, string(csvbody.UTF8)) && yield(&o.Decimal, csvbody.DecimalPoint)
@@ -279,7 +279,7 @@ func usual(o *csvbody.Options) iter.Seq2[*string, string] {
 // Dialect returns the options with their defaults.
 func (i *Inferred) Dialect() csvbody.Options {
 	o := i.Options
-	for text, value := range usual(&o) {
+	for text, value := range defaults(&o) {
 		*text = cmp.Or(*text, value)
 	}
 	return o

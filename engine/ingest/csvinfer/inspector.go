@@ -19,7 +19,7 @@ type inspector struct {
 	part []byte
 	// characters counts valid characters beyond ASCII, invalid the bytes of no character.
 	characters, invalid int64
-	// undefined reports a byte that stands for nothing in windows-1252.
+	// undefined reports a byte that has no meaning in windows-1252.
 	undefined bool
 }
 

@@ -44,7 +44,7 @@ func ReadProposal(r engine.Row, line string) Proposal {
 		p.Quote = ""
 	}
 	if r.Int64(5) <= 1 { // the engine also proposes a delimiter that does not occur
-		p.Delimiter = usualDelimiter(line)
+		p.Delimiter = commonDelimiter(line)
 	}
 	return p
 }
@@ -57,8 +57,8 @@ func one(text string) string {
 	return text
 }
 
-// usualDelimiter returns the delimiter that occurs most in a line, outside of quotes, or "".
-func usualDelimiter(line string) string {
+// commonDelimiter returns the delimiter that occurs most in a line, outside of quotes, or "".
+func commonDelimiter(line string) string {
 	best, most := "", 0
 	for _, d := range []string{",", ";", "\t", "|"} {
 		n, quoted := 0, false
@@ -78,4 +78,4 @@ func usualDelimiter(line string) string {
 }
 
 // Unread is the proposal for a sample that the engine cannot read. line is its first line.
-func Unread(line string) Proposal { return Proposal{Delimiter: usualDelimiter(line)} }
+func Unread(line string) Proposal { return Proposal{Delimiter: commonDelimiter(line)} }

@@ -70,32 +70,32 @@ func formsFor(given *csvbody.TimeFormat, proposed string, iso, others []timeForm
 	if given != nil {
 		return []timeForm{{given, given.HasOffset()}}
 	}
-	forms, twin := append([]timeForm{}, iso...), dayFirst.Replace(proposed)
-	for _, text := range []string{proposed, twin} {
+	forms, swapped := append([]timeForm{}, iso...), swapDayMonth.Replace(proposed)
+	for _, text := range []string{proposed, swapped} {
 		if f, err := csvbody.ParseTimeFormat(text); err == nil {
 			forms = append(forms, timeForm{f, f.HasOffset()})
 		}
 	}
 	for _, f := range others {
-		if f.text() != proposed && f.text() != twin {
+		if f.text() != proposed && f.text() != swapped {
 			forms = append(forms, f)
 		}
 	}
 	return forms
 }
 
-// dayFirst exchanges the day and the month of a format.
-var dayFirst = strings.NewReplacer("%d", "%m", "%m", "%d")
+// swapDayMonth exchanges the day and the month of a format.
+var swapDayMonth = strings.NewReplacer("%d", "%m", "%m", "%d")
 
-// forms is a set of numbers of forms.
+// forms is a set of indexes of forms.
 type forms uint32
 
 func (s forms) has(i int) bool { return s&(1<<i) != 0 }
 
-// those returns the set of n forms.
-func those(n int) forms { return 1<<n - 1 }
+// allForms returns the set of n forms.
+func allForms(n int) forms { return 1<<n - 1 }
 
-// keep removes the forms that a text is not in.
+// keep removes the forms that do not fit a text.
 func (s forms) keep(list []timeForm, text []byte, is func(timeForm, []byte) bool) forms {
 	for i := range list {
 		if s.has(i) && !is(list[i], text) {
@@ -105,10 +105,10 @@ func (s forms) keep(list []timeForm, text []byte, is func(timeForm, []byte) bool
 	return s
 }
 
-// choose returns the number of the form that most columns are in, the first of several. ISO
-// 8601 with and without offset needs no option, so that its columns count together. The second
-// result is a form with day and month exchanged that as many columns are in, or -1.
-func choose(list []timeForm, columns []forms) (chosen, twin int) {
+// choose returns the index of the form that fits most columns, the first of several. ISO 8601
+// with and without offset needs no option, so its columns count together. The second result is
+// the index of a form with day and month exchanged that fits as many columns, or -1.
+func choose(list []timeForm, columns []forms) (chosen, swapped int) {
 	counts := map[string]int{}
 	for _, s := range columns {
 		counted := map[string]bool{}
@@ -119,17 +119,17 @@ func choose(list []timeForm, columns []forms) (chosen, twin int) {
 			}
 		}
 	}
-	chosen, twin = 0, -1
+	chosen, swapped = 0, -1
 	for i, f := range list {
 		if counts[f.text()] > counts[list[chosen].text()] {
 			chosen = i
 		}
 	}
-	other := dayFirst.Replace(list[chosen].text())
+	other := swapDayMonth.Replace(list[chosen].text())
 	for i, f := range list {
 		if counts[f.text()] > 0 && counts[f.text()] == counts[list[chosen].text()] && i != chosen && f.text() == other && other != "" {
-			twin = i
+			swapped = i
 		}
 	}
-	return chosen, twin
+	return chosen, swapped
 }

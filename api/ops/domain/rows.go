@@ -9,7 +9,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
-// proposal is a domain that a column has or may get, with the values of a listed one.
+// proposal is a domain that a column has or is to get, with its values if the catalog lists
+// them.
 type proposal struct {
 	catalog.ColumnDomain
 	values []catalog.DomainValue
@@ -22,8 +23,7 @@ type Outside struct {
 	Data bool
 }
 
-// outside finds the rows of the column that the caller sees and that lie outside a domain.
-// It reads the newest version.
+// outside finds the visible rows of the newest version that are outside a domain.
 func (o Service) outside(ctx context.Context, c column, d proposal) (Outside, error) {
 	located := c.located()
 	t, err := o.Tables.Open(ctx, c.actor, access.Ref{Table: &located, Newest: true, Rows: true})
@@ -40,8 +40,8 @@ func (o Service) outside(ctx context.Context, c column, d proposal) (Outside, er
 	return out, err
 }
 
-// rowsOf returns what selects the rows of a value of a domain. Of a parent, these are the
-// rows with any child of it.
+// rowsOf selects the rows that have a value of a domain. For a parent, these are the rows
+// with the parent and any child.
 func rowsOf(d catalog.ColumnDomain, values []catalog.DomainValue, v catalog.DomainValue) write.ColumnValue {
 	if d.Domain.Kind != catalog.DomainHierarchical {
 		return write.ColumnValue{Column: d.Column, Value: v.Value}
@@ -58,7 +58,7 @@ func rowsOf(d catalog.ColumnDomain, values []catalog.DomainValue, v catalog.Doma
 	return out
 }
 
-// countAll counts all rows of the newest version, which the caller may not see.
+// countAll counts rows of the newest version, including rows that the caller does not see.
 func (o Service) countAll(ctx context.Context, located catalog.LocatedTable, rows write.ColumnValue) (int64, error) {
 	t, err := o.Tables.OpenUnfiltered(authz.System(ctx, "value in use"), located)
 	if err != nil {
