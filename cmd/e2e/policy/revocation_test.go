@@ -2,249 +2,18 @@ package policy_test
 
 import (
 	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/auth/apikey"
-	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
-
-// liveStream is a response that is still being read.
-type liveStream struct {
-	lines atomic.Int64
-	ended chan struct{}
-	// What follows is set when ended is closed.
-	at   time.Time
-	err  error
-	last string
-}
-
-// startStream starts a statement whose rows come as NDJSON and returns once the first line
-// has arrived. The reader pauses for wait after every thousand lines.
-func startStream(c *harness.Client, sql string, wait time.Duration) *liveStream {
-	c.T.Helper()
-	return follow(c, "POST", "/v1/query", map[string]any{"sql": sql}, wait)
-}
-
-func follow(c *harness.Client, method, path string, body any, wait time.Duration) *liveStream {
-	c.T.Helper()
-	resp := openNDJSON(c, method, path, body)
-	s := &liveStream{ended: make(chan struct{})}
-	first := make(chan struct{})
-	ctx := c.T.Context()
-	go func() {
-		defer func() { _ = resp.Body.Close() }()
-		lines := bufio.NewReaderSize(resp.Body, 64<<10)
-		for {
-			line, err := lines.ReadString('\n')
-			if line != "" {
-				s.last = line
-				if n := s.lines.Add(1); n == 1 {
-					close(first)
-				} else if n%1000 == 0 {
-					harness.Pause(ctx, wait)
-				}
-			}
-			if err != nil {
-				s.err, s.at = err, time.Now()
-				close(s.ended)
-				return
-			}
-		}
-	}()
-	select {
-	case <-first:
-	case <-s.ended:
-		c.T.Fatalf("the stream ended before its first line: %v", s.err)
-	}
-	return s
-}
-
-// openNDJSON makes a request for NDJSON and returns once its status is known.
-func openNDJSON(c *harness.Client, method, path string, body any) *http.Response {
-	c.T.Helper()
-	return openAs(c, harness.Ndjson, method, path, body)
-}
-
-func openAs(c *harness.Client, accept, method, path string, body any) *http.Response {
-	c.T.Helper()
-	var reader io.Reader
-	if body != nil {
-		raw, err := json.Marshal(body)
-		require.NoError(c.T, err)
-		reader = bytes.NewReader(raw)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c.T.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, reader)
-	require.NoError(c.T, err)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+c.Key)
-	req.Header.Set("Accept", accept)
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(c.T, err)
-	require.Equal(c.T, http.StatusOK, resp.StatusCode)
-	return resp
-}
-
-// promptly is one second, with a margin for a busy machine.
-const promptly = 4 * time.Second
-
-// broken waits for a stream that must break off promptly after since, with an error
-// as its last line.
-func (s *liveStream) broken(t testing.TB, since time.Time) {
-	t.Helper()
-	select {
-	case <-s.ended:
-	case <-time.After(time.Until(since.Add(promptly))):
-		t.Fatal("the stream goes on")
-	}
-	t.Logf("the stream broke off after %v", s.at.Sub(since))
-	require.Error(t, s.err)
-	require.False(t, errors.Is(s.err, io.EOF) && !errors.Is(s.err, io.ErrUnexpectedEOF), "the stream looks complete")
-	require.Contains(t, s.last, `"code":"query_cancelled"`)
-}
-
-// OpenCatalog opens the catalog beside the server, as the command line does.
-func openCatalog(s *harness.Server) catalog.Store {
-	s.T.Helper()
-	store, err := s.OpenCatalog(context.Background())
-	require.NoError(s.T, err)
-	s.T.Cleanup(func() { require.NoError(s.T, store.Close()) })
-	return store
-}
-
-// endless are statements that run longer than any test, with their rows or before the
-// first one.
-func endless(from string) (rows, work string) {
-	return "SELECT a.id, b.id AS other, c.region FROM " + from + " a, " + from + " b, " + from + " c",
-		"SELECT count(*) FROM " + from + " a, " + from + " b, " + from + " c, " + from + " d WHERE (a.id * b.id + c.id * d.id) % 7 = 3"
-}
-
-const salesRows = `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`
-
-// revocationCase is a change after which a member loses, or sees differently, what a
-// statement on the table sales of a configuration reads.
-type revocationCase struct {
-	name string
-	role string
-	do   func(*revoked)
-}
-
-// revoked is the member and the table to which a revocation is applied.
-type revoked struct {
-	*harness.Server
-	store catalog.Store
-	// Admin and member have keys for the workspace of the table.
-	admin, member *harness.Client
-	key           catalog.KeyID // the member's
-	config        catalog.StorageConfig
-	table         catalog.LocatedTable
-}
-
-func (w *revoked) org() catalog.OrgID { return catalog.OrgID(w.Boot.OrganisationID) }
-
-func (w *revoked) path(more string) string {
-	return "/v1/organisations/" + w.Boot.OrganisationID + more
-}
-
-func (w *revoked) owner() catalog.Viewer {
-	return catalog.MemberViewer(w.org(), catalog.UserID(w.admin.User))
-}
-
-func (w *revoked) policyOn(fqn any, column string) {
-	w.admin.OK("POST", w.path("/policies"), map[string]any{
-		"kind": "rls", "tableFqn": fqn, "columnName": column, "definition": json.RawMessage(`{"effect":"permit","subject":{"everyone":true}}`),
-	})
-}
-
-var revocations = []revocationCase{
-	{"the key is revoked", "viewer", func(w *revoked) { w.admin.OK("DELETE", "/v1/api-keys/"+string(w.key), nil) }},
-	{"the key is rotated out", "builder", func(w *revoked) {
-		w.member.OK("POST", "/v1/api-keys/"+string(w.key)+"/rotate", map[string]any{})
-	}},
-	{"the user is removed", "viewer", func(w *revoked) {
-		require.NoError(w.T, w.store.RemoveMember(w.T.Context(), w.org(), catalog.UserID(w.member.User)))
-	}},
-	{"the role is lowered", "editor", func(w *revoked) {
-		w.admin.OK("PUT", w.path("/users/"+w.member.User+"/role"), map[string]string{"role": "viewer"})
-	}},
-	{"the attributes change", "viewer", func(w *revoked) {
-		w.admin.OK("PUT", w.path("/users/"+w.member.User+"/attributes"), map[string]string{"region": "r2"})
-	}},
-	{"a policy on the table is made", "viewer", func(w *revoked) { w.policyOn(w.table.FQN(), "region") }},
-	{"a policy on every table with a column of the table is made", "viewer", func(w *revoked) { w.policyOn(nil, "region") }},
-	{"the user leaves the workspace", "viewer", func(w *revoked) {
-		require.NoError(w.T, w.store.RemoveWorkspaceMember(w.T.Context(), w.org(), w.config.Workspace, catalog.UserID(w.member.User)))
-	}},
-	{"the configuration is deleted", "viewer", func(w *revoked) {
-		require.NoError(w.T, w.store.DeleteStorageConfig(w.T.Context(), w.owner(), w.config.ID, catalog.AnyVersion))
-	}},
-	{"the table is dropped", "viewer", func(w *revoked) {
-		require.NoError(w.T, w.store.DropTable(w.T.Context(), w.owner(), w.table.ID, catalog.AnyVersion))
-	}},
-}
-
-// prepared makes a configuration with a table, in a workspace of its own, and a
-// member with a key for one revocation.
-func prepared(s *harness.Server, t *testing.T, store catalog.Store, name, role string) *revoked {
-	t.Helper()
-	on := *s
-	on.T, on.Admin = t, &harness.Client{T: t, URL: s.URL, Key: s.Admin.Key, User: s.Admin.User}
-	s = &on
-	w := &revoked{Server: s, store: store}
-	slug := strings.ReplaceAll(name, " ", "-")
-	shared, err := store.CreateWorkspace(s.T.Context(), catalog.NewWorkspace{Org: w.org(), Name: slug, Creator: catalog.UserID(s.Admin.User)})
-	require.NoError(s.T, err)
-	user := s.Member(slug+"@acme.example", role, map[string]string{"region": "r1"}).User
-	_, err = store.SetWorkspaceMember(s.T.Context(), w.org(), shared.ID, catalog.UserID(user), catalog.RoleEditor)
-	require.NoError(s.T, err)
-	scopes := harness.BuilderScopes
-	if role == "admin" {
-		scopes = harness.AdminScopes
-	}
-	w.member, w.key = keyIn(s, store, shared, user, scopes)
-	w.admin, _ = keyIn(s, store, shared, s.Admin.User, harness.AdminScopes)
-	made := w.admin.OK("POST", harness.ConfigsPath, map[string]any{"configName": slug, "kind": "local", "root": slug,
-		"workspaceId": string(shared.ID)})
-	harness.WriteTable(s.T, filepath.Join(s.Config.LocalRoots[0], slug, "sales"), salesRows, nil, column{"id", "long"},
-		column{"region", "string"})
-	w.admin.OK("POST", harness.ConfigsPath+"/"+made["configId"].(string)+"/discover", nil)
-	w.config, err = store.StorageConfigBySchema(s.T.Context(), w.owner(), made["schema"].(string))
-	require.NoError(s.T, err)
-	found, err := store.ResolveTables(s.T.Context(), w.owner(), []catalog.TableName{{Schema: made["schema"].(string), Table: "sales"}})
-	require.NoError(s.T, err)
-	require.NoError(s.T, found[0].Err)
-	w.table = found[0].Table
-	return w
-}
-
-// keyIn makes a key for a workspace.
-func keyIn(s *harness.Server, store catalog.Store, workspace catalog.Workspace, user string, scopes []string) (*harness.Client,
-	catalog.KeyID) {
-	s.T.Helper()
-	key := apikey.Generate()
-	made, err := store.CreateAPIKey(s.T.Context(), catalog.NewAPIKey{
-		Org: workspace.Org, User: catalog.UserID(user), Name: "test", Prefix: key.Prefix(), Hash: key.Hash(),
-		Scopes: scopes, Workspace: workspace.ID, ExpiresAt: time.Now().Add(time.Hour),
-	})
-	require.NoError(s.T, err)
-	return s.Client(key.Reveal(), user), made.ID
-}
 
 // TestRevocationsEndRunningWork checks that all running work of a member ends: a stream
 // that is read, a stream whose client has stopped reading, a statement before its
@@ -258,51 +27,6 @@ func TestRevocationsEndRunningWork(t *testing.T) {
 			w.endsWhatRuns(t, c, w.member)
 		})
 	}
-}
-
-// endsWhatRuns starts work of the member through a client of some replica, makes
-// the change and waits for the work to end.
-func (w *revoked) endsWhatRuns(t *testing.T, c revocationCase, there *harness.Client) {
-	rows, work := endless(w.config.Schema() + ".sales")
-	operation := there.Start(rows)
-	there.InState(operation, "running")
-	live := startStream(there, rows, 0)
-	stalled := openNDJSON(there, "POST", "/v1/query", map[string]any{"sql": rows})
-	early := make(chan harness.Reply, 1)
-	go func() { early <- there.Query(work) }()
-	require.Eventually(t, func() bool { return w.running(t, there) >= 4 }, 10*time.Second, 10*time.Millisecond)
-	harness.Pause(t.Context(), 500*time.Millisecond) // the stalled stream has filled its buffers
-
-	c.do(w)
-	since := time.Now()
-	live.broken(t, since)
-	select {
-	case r := <-early:
-		t.Logf("the statement ended after %v at most", time.Since(since))
-		code, _ := r.Problem(t, http.StatusConflict)
-		require.Equal(t, "query_cancelled", code)
-	case <-time.After(time.Until(since.Add(promptly))):
-		t.Fatal("the statement goes on")
-	}
-	require.Eventually(t, func() bool { return w.running(t, there) == 0 }, time.Until(since.Add(promptly)), 5*time.Millisecond,
-		"the stalled stream goes on")
-	t.Logf("nothing ran after %v", time.Since(since))
-	_, err := io.Copy(io.Discard, stalled.Body)
-	require.Error(t, err, "the stalled stream looks complete")
-	// The operation is recorded as cancelled after its statement has ended.
-	var ended catalog.Operation
-	require.Eventually(t, func() bool {
-		ended, err = w.store.Operation(t.Context(), w.org(), catalog.OperationID(operation["id"].(string)))
-		return err == nil && ended.State == catalog.OperationCancelled
-	}, promptly, 5*time.Millisecond)
-	require.Equal(t, "query_cancelled", ended.Problem.Code)
-}
-
-// running is how many statements run on the server of a client.
-func (w *revoked) running(t testing.TB, there *harness.Client) int {
-	t.Helper()
-	on := harness.Server{URL: there.URL}
-	return int(on.Metric(t, `lakewarden_sessions{state="running"}`))
 }
 
 // TestRevocationsBreakEveryFormat checks that no cut-off response looks complete.
@@ -458,13 +182,6 @@ func TestEveryPathThatRunsStatementsEnds(t *testing.T) {
 	default:
 	}
 	require.Equal(t, version, w.Version(t, table), "nothing was written")
-}
-
-// Version is the newest version of a table.
-func (w *revoked) Version(t testing.TB, table string) any {
-	t.Helper()
-	history := w.admin.OK("GET", table+"/history", nil)
-	return history["versions"].([]any)[0].(map[string]any)["version"]
 }
 
 // TestRevocationsEndWrites revokes a write that looks for its rows and a write whose
