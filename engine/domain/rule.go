@@ -118,14 +118,19 @@ func rule(c Column, others []Column, allowed func(alias string) string) constrai
 	})
 }
 
-// as returns SQL for the column of a source as a value of type t, or NULL if t cannot hold
-// it.
-func (c Column) as(t delta.DataType) string {
-	if delta.EqualTypes(c.Type, t) {
-		return c.in("s")
+// as returns SQL for the column of a source as a value of type t.
+func (c Column) as(t delta.DataType) string { return As(c.in("s"), c.Type, t) }
+
+// As returns SQL for an expression of one type as a value of another that is [Comparable]: the
+// same number, or NULL if there is none. It cannot fail.
+func As(expr string, from, to delta.DataType) string {
+	if delta.EqualTypes(from, to) {
+		return expr
 	}
-	cast := "TRY_CAST(" + c.in("s") + " AS " + deltasql.Type(t).String() + ")"
-	return "CASE WHEN " + cast + " = " + c.in("s") + " THEN " + cast + " END" // casts of decimals round
+	cast := "TRY_CAST(" + expr + " AS " + deltasql.Type(to).String() + ")"
+	// A cast rounds decimals. Values are compared as the first type, which holds both, because
+	// the engine's common type of two numbers may hold neither.
+	return "CASE WHEN TRY_CAST(" + cast + " AS " + deltasql.Type(from).String() + ") = " + expr + " THEN " + cast + " END"
 }
 
 // try returns SQL for a canonical text as a value of type t, or NULL if the type of the

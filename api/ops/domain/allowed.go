@@ -125,13 +125,15 @@ func (o Service) sourceValues(ctx context.Context, c column, d catalog.ColumnDom
 	if !ok || t.Masks(value.Name) {
 		return nil
 	}
-	conditions := []string{qualified("s", value) + " IS NOT NULL"}
+	v := rules.As(qualified("s", value), value.Type, c.field.Type)
+	conditions := []string{v + " IS NOT NULL"}
 	if in.Parent != nil {
 		key, ok := fieldByPhysical(t, d.Domain.Source.ParentKey)
 		if !ok || t.Masks(key.Name) {
 			return nil
 		}
-		conditions = append(conditions, qualified("s", key)+" = "+rules.Literal(key.Type, *in.Parent))
+		parent, _ := fieldByPhysical(c.table, d.Parent)
+		conditions = append(conditions, rules.As(qualified("s", key), key.Type, parent.Type)+" = "+rules.Literal(parent.Type, *in.Parent))
 	}
 	size := in.Page.Limit()
 	if in.Page.Size == 0 {
@@ -142,9 +144,9 @@ func (o Service) sourceValues(ctx context.Context, c column, d catalog.ColumnDom
 		args.Positional = append(args.Positional, text)
 		return "$" + strconv.Itoa(len(args.Positional))
 	}
-	conditions = append(conditions, prefixed(value, in.Prefix, bind)...)
+	conditions = append(conditions, prefixed(v, c.field.Type, in.Prefix, bind)...)
 	if paged {
-		conditions = append(conditions, qualified("s", value)+" > "+cast(bind(cursor.Key), value.Type))
+		conditions = append(conditions, v+" > "+cast(bind(cursor.Key), c.field.Type))
 	}
 	id, err := uuid.Parse(string(d.Domain.ID))
 	if err != nil {
@@ -152,7 +154,7 @@ func (o Service) sourceValues(ctx context.Context, c column, d catalog.ColumnDom
 	}
 	err = o.Queries.RunGenerated(ctx, c.actor, query.Generated{
 		Purpose: allowedList, Tables: map[string]access.Table{sourceName: t}, Args: args,
-		SQL: "SELECT " + rules.TextSQL(value.Type, "v") + " FROM (SELECT DISTINCT " + qualified("s", value) + " AS v FROM " + sourceName +
+		SQL: "SELECT " + rules.TextSQL(c.field.Type, "v") + " FROM (SELECT DISTINCT " + v + " AS v FROM " + sourceName +
 			" AS s WHERE " + strings.Join(conditions, " AND ") + " ORDER BY v LIMIT " + strconv.Itoa(size+1) + ") ORDER BY v",
 	}, func(r engine.Row) error {
 		text := r.Text(0)
@@ -171,15 +173,14 @@ func (o Service) sourceValues(ctx context.Context, c column, d catalog.ColumnDom
 
 // prefixed returns the conditions that a value begins with a text. The bound of a string
 // lets files be skipped.
-func prefixed(value delta.Field, prefix string, bind func(string) string) []string {
+func prefixed(v string, t delta.DataType, prefix string, bind func(string) string) []string {
 	if prefix == "" {
 		return nil
 	}
-	v := qualified("s", value)
-	if value.Type == delta.String {
+	if t == delta.String {
 		return []string{v + " >= " + bind(prefix), "starts_with(" + v + ", " + bind(prefix) + ")"}
 	}
-	return []string{"starts_with(" + rules.TextSQL(value.Type, v) + ", " + bind(prefix) + ")"}
+	return []string{"starts_with(" + rules.TextSQL(t, v) + ", " + bind(prefix) + ")"}
 }
 
 // digest returns what ties a token to its request.

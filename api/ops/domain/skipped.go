@@ -26,8 +26,9 @@ const (
 
 func qualified(alias string, f delta.Field) string { return alias + "." + engine.QuoteIdent(f.Name) }
 
+// cast returns SQL for a text as a value of a type, or NULL if it is not one.
 func cast(expression string, t delta.DataType) string {
-	return "CAST(" + expression + " AS " + deltasql.Type(t).String() + ")"
+	return "TRY_CAST(" + expression + " AS " + deltasql.Type(t).String() + ")"
 }
 
 // maxSkipped bounds the number of skipped parents that are named.
@@ -73,20 +74,21 @@ func (o Service) outsideParent(
 	if err != nil {
 		return "", err
 	}
+	parent, _ := fieldByPhysical(c.table, d.Parent)
 	d, err = find(domains, d.Parent)
 	if err != nil {
 		return "", unlessGone(err)
 	}
-	value := qualified("t", key)
+	value := rules.As(qualified("t", key), key.Type, parent.Type)
 	switch {
 	case d.Domain.Kind == catalog.DomainHierarchical:
 		return "", nil
 	case d.Domain.Range != nil:
-		return "NOT (" + within(value, key.Type, *d.Domain.Range) + ")", nil
+		return "NOT coalesce(" + within(value, parent.Type, *d.Domain.Range) + ", false)", nil
 	case d.Domain.Source == nil:
 		values, err := o.Store.DomainValues(ctx, c.actor.Org, d.Domain.ID)
 		g.Rows = map[string]*sqlguard.InlineRows{listedName: listed(values.Values)}
-		return "NOT EXISTS (SELECT 1 FROM " + listedName + " AS d WHERE " + cast("d.value", key.Type) + " = " + value + ")", err
+		return "NOT EXISTS (SELECT 1 FROM " + listedName + " AS d WHERE " + cast("d.value", parent.Type) + " = " + value + ")", err
 	}
 	_, t, err := o.seenSource(ctx, c.actor, *d.Domain.Source)
 	if err != nil || t == nil {
@@ -97,7 +99,8 @@ func (o Service) outsideParent(
 		return "", nil
 	}
 	g.Tables[parentsName] = *t
-	return "NOT EXISTS (SELECT 1 FROM " + parentsName + " AS d WHERE " + qualified("d", allowed) + " = " + value + ")", nil
+	return "NOT EXISTS (SELECT 1 FROM " + parentsName + " AS d WHERE " + rules.As(qualified("d", allowed), allowed.Type, parent.Type) +
+		" = " + value + ")", nil
 }
 
 // listed returns listed values as a relation.
