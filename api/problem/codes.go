@@ -89,7 +89,7 @@ var Codes = []Code{
 	{"already_exists", 409, "A resource with this value already exists.", "details name the field."},
 	{"version_conflict", 409, "The resource has changed since it was read.", "details give the current version; read again and retry."},
 	{"ambiguous", 409, "More than one resource matches.", "A short name refers to several resources; use the id."},
-	{"table_id_ambiguous", 409, "More than one table has this id.", "The caller sees two live copies of the table."},
+	{"table_id_ambiguous", 409, "More than one table has this id.", "The caller sees two live copies, or changes domains in a copy."},
 	{"last_admin", 409, "An organisation needs an administrator and its owner.", "The change would leave it without."},
 	{"default_workspace", 409, "The default workspace cannot be changed in this way.", "It always exists and everybody is a member."},
 	{"workspace_in_use", 409, "The workspace still owns storage configurations.", "Move or delete them first."},

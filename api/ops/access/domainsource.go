@@ -19,7 +19,11 @@ func (o Tables) DomainSource(ctx context.Context, org catalog.OrgID, source cata
 	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 		return o.store.ListTables(system, catalog.SystemViewer(org), catalog.TableFilter{DeltaID: source.Table}, page)
 	}, func(t catalog.LocatedTable) error {
-		if found == nil || sourceRank(t, source) > sourceRank(*found, source) {
+		rank, best := sourceRank(t, source), -1
+		if found != nil {
+			best = sourceRank(*found, source)
+		}
+		if rank > best || rank == best && t.RegisteredAt.Before(found.RegisteredAt) {
 			found = &t
 		}
 		return nil

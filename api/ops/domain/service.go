@@ -2,6 +2,7 @@ package domain
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -11,6 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
@@ -32,10 +34,13 @@ type column struct {
 	actor caller.Identity
 	table access.Table
 	field delta.Field
+	// original is the registration that the domains belong to.
+	original catalog.LocatedTable
 }
 
 // open opens the newest version of a table for the caller, who must have scope where the
 // table is unless it is empty, and finds a column. A hidden column is reported as missing.
+// Domains are changed in the original only: in a copy, that is access.ErrTableAmbiguous.
 func (o Service) open(ctx context.Context, path access.Path, name string, scope auth.Scope) (column, error) {
 	if err := o.Confirmed(); err != nil {
 		return column{}, err
@@ -52,7 +57,45 @@ func (o Service) open(ctx context.Context, path access.Path, name string, scope 
 	if !ok {
 		return column{}, catalog.ErrNotFound
 	}
-	return column{actor: a, table: t, field: f}, nil
+	c := column{actor: a, table: t, field: f}
+	if c.original, err = o.original(ctx, t.Located()); err != nil {
+		return column{}, err
+	}
+	if scope == auth.ScopeDomainsWrite && c.copied() {
+		return column{}, access.ErrTableAmbiguous
+	}
+	return c, nil
+}
+
+// original returns the registration whose columns the domains of a Delta id belong to: the
+// first one. The others are copies, which may be in workspaces of other people.
+func (o Service) original(ctx context.Context, t catalog.LocatedTable) (catalog.LocatedTable, error) {
+	found, err := o.Tables.Registered(authz.System(ctx, "original of a table"), catalog.SystemViewer(t.Org), "", t.DeltaID)
+	if errors.Is(err, catalog.ErrNotFound) { // its id has changed since it was opened
+		return t, nil
+	}
+	return found, err
+}
+
+func (c column) copied() bool { return c.original.ID != c.located().ID }
+
+// shows reports whether the caller sees columns of the original, by their physical names,
+// with their values. In a copy, columns may have other names and so other policies.
+func (o Service) shows(ctx context.Context, c column, columns ...string) (bool, error) {
+	located, err := o.Store.Table(ctx, c.actor.Viewer, c.original.ID)
+	if err != nil {
+		return false, unlessGone(err)
+	}
+	t, err := o.Tables.Open(ctx, c.actor, access.Ref{Table: &located})
+	if err != nil {
+		return false, unlessGone(err)
+	}
+	for _, physical := range columns {
+		if f, ok := fieldByPhysical(t, physical); physical != "" && (!ok || t.Masks(f.Name)) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // located returns the table's record in the catalog.
@@ -61,13 +104,22 @@ func (c column) located() catalog.LocatedTable { return c.table.Located() }
 // masked reports whether the caller does not see the values of the column as they are.
 func (c column) masked() bool { return c.table.Masks(c.field.Name) }
 
-// domain returns the domain of the column, or catalog.ErrNotFound.
-func (o Service) domain(ctx context.Context, c column) (catalog.ColumnDomain, error) {
+// domain returns the domain of the column, or catalog.ErrNotFound. The column of a copy has
+// none for callers who do not see that of the original.
+func (o Service) domain(ctx context.Context, c column) (none catalog.ColumnDomain, err error) {
 	domains, err := o.Store.TableDomains(ctx, c.actor.Org, c.located().DeltaID)
 	if err != nil {
-		return catalog.ColumnDomain{}, err
+		return none, err
 	}
-	return find(domains, c.table.FileName(c.field))
+	d, err := find(domains, c.table.FileName(c.field))
+	if err != nil || !c.copied() {
+		return d, err
+	}
+	seen, err := o.shows(ctx, c, d.Column, d.Parent)
+	if err == nil && !seen {
+		err = catalog.ErrNotFound
+	}
+	return d, err
 }
 
 // find returns the domain of a column by its physical name, or catalog.ErrNotFound.
