@@ -71,7 +71,23 @@ func (c *Changes) begin(ctx context.Context, v valued, change catalog.ValueChang
 	if err != nil {
 		return oneField(changeError(err))
 	}
-	return c.carry(ctx, v.actor, begun, true)
+	return concealed(v, c.carry(ctx, v.actor, begun, true))
+}
+
+// concealed leaves out of an error what depends on rows and columns that the caller does not
+// see: all rows are rewritten, under no policy.
+func concealed(v valued, err error) error {
+	var rows *dml.RowsError
+	var source *write.SourceError
+	switch {
+	case seeWhole(v.uses):
+		return err
+	case errors.As(err, &rows):
+		return &dml.RowsError{Kind: rows.Kind, Quiet: true}
+	case errors.As(err, &source):
+		return &write.SourceError{Code: source.Code, Reason: source.Reason}
+	}
+	return err
 }
 
 // Resume carries out the changes of holders that have ended.
@@ -121,7 +137,8 @@ func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.V
 	beating.Go(func() { c.beat(beat, change, cancel) })
 
 	rows, err := c.complete(ctx, a, change)
-	if err != nil && givenUp(change, waited, err) {
+	taken := errors.Is(context.Cause(ctx), errTakenOver)
+	if err != nil && !taken && givenUp(change, waited, err) {
 		err = errors.Join(err, c.withdraw(ctx, a, change))
 	}
 	c.record(a, change, rows, err)
@@ -216,7 +233,14 @@ func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.
 func (c *Changes) withdraw(ctx context.Context, a caller.Identity, change catalog.ValueChange) error {
 	ctx, cancel := caller.CleanupContext(ctx)
 	defer cancel()
-	if err := c.domains.Store.WithdrawValueChange(authz.System(ctx, "change of a value"), change.ID); err != nil {
+	system := authz.System(ctx, "change of a value")
+	if err := c.domains.Store.RenewValueChange(system, change.ID, c.holder); err != nil {
+		if errors.Is(err, catalog.ErrNotFound) { // another replica has it, or has completed it
+			err = nil
+		}
+		return err
+	}
+	if err := c.domains.Store.WithdrawValueChange(system, change.ID); err != nil {
 		return err
 	}
 	if change.Kind != catalog.ValueRename {
@@ -255,16 +279,14 @@ func (c *Changes) rewrite(ctx context.Context, a caller.Identity, change catalog
 	return total, nil
 }
 
-// changedRows returns the rows of a column that a change of a value concerns. A parent is a
-// value of the parent column; it can be deleted if no row has it together with a child.
+// changedRows returns the rows of a column that a change of a value concerns, as [rowsOf]
+// does. A parent is a value of the parent column in rows with a child.
 func changedRows(u use, change catalog.ValueChange) write.ColumnValue {
 	switch {
 	case u.Domain.Kind != catalog.DomainHierarchical:
 		return write.ColumnValue{Column: u.Column, Value: change.From}
-	case change.Parent == "" && change.Kind == catalog.ValueDelete:
-		return write.ColumnValue{Column: u.ColumnDomain.Parent, Value: change.From, Filled: u.Column}
 	case change.Parent == "":
-		return write.ColumnValue{Column: u.ColumnDomain.Parent, Value: change.From}
+		return write.ColumnValue{Column: u.ColumnDomain.Parent, Value: change.From, Filled: u.Column}
 	}
 	return write.ColumnValue{Column: u.Column, Value: change.From, ParentColumn: u.ColumnDomain.Parent, Parent: change.Parent}
 }

@@ -105,7 +105,7 @@ func (o Service) usesOf(ctx context.Context, a caller.Identity, id catalog.Domai
 	var out []use
 	for _, d := range list {
 		u, err := o.use(ctx, a, d)
-		if errors.Is(err, catalog.ErrNotFound) {
+		if errors.Is(err, catalog.ErrNotFound) || errors.Is(err, access.ErrTableVanished) || errors.Is(err, access.ErrTableIdentity) {
 			continue
 		}
 		if err != nil {

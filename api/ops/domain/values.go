@@ -160,6 +160,9 @@ func (o Service) ChangeValue(
 		if err := o.mayRewrite(ctx, v, value, !patch.Propagate); err != nil {
 			return Changed{}, nil, err
 		}
+		if err := o.unused(ctx, v, value, text); err != nil {
+			return Changed{}, nil, err
+		}
 	}
 	if label != value.Label || description != value.Description {
 		if _, err := o.Store.DescribeDomainValue(ctx, v.target, id, label, description); err != nil {
@@ -209,17 +212,37 @@ func (o Service) mayRewrite(ctx context.Context, v valued, value catalog.DomainV
 	return nil
 }
 
+// unused refuses a new text of a value that rows outside the domain have: they could not be
+// told from renamed ones if the change had to be withdrawn.
+func (o Service) unused(ctx context.Context, v valued, value catalog.DomainValue, text string) error {
+	for _, other := range v.values {
+		if other.Parent == value.Parent && other.Value == text {
+			return nil // the catalog refuses it
+		}
+	}
+	value.Value = text
+	rows, err := o.count(ctx, v.uses, func(u use) write.ColumnValue { return rowsOf(u.ColumnDomain, v.values, value) })
+	if err == nil && rows > 0 {
+		err = &fault.MemberError{Code: "value_in_use", Problems: catalog.FieldErrors{{Field: "value",
+			Message: "is in rows outside the domain: add it as a value, and replace the former value with it"}}}
+	}
+	return err
+}
+
 // inUse returns an [InUseError] if rows have a value. It has the number only for callers who
 // see all rows of all tables.
 func inUse(uses []use, rows int64) error {
 	switch {
 	case rows == 0:
 		return nil
-	case slices.ContainsFunc(uses, func(u use) bool { return !u.whole }):
+	case !seeWhole(uses):
 		return &InUseError{}
 	}
 	return &InUseError{Rows: &rows}
 }
+
+// seeWhole reports whether the caller sees every row and column of all tables.
+func seeWhole(uses []use) bool { return !slices.ContainsFunc(uses, func(u use) bool { return !u.whole }) }
 
 // What a value that is to be deleted must be.
 const (
