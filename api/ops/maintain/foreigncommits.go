@@ -11,25 +11,27 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// ForeignCommits checks the keys and constraints of tables after commits of other
+// ForeignCommits checks the keys, constraints and domains of tables after commits of other
 // writers, which may not know them. A check becomes due when this replica first sees
 // such a commit. Checks run one at a time, and only while no statement waits for
 // memory. Organisations take turns. One check of a table covers all commits since the
 // last one. The next check of the table starts after ten times as long as the last one
 // took. The outcome is a metric and a log line.
 type ForeignCommits struct {
-	Store   catalog.Constraints
+	Store   ForeignRules
 	Lake    *lake.Lake
+	Tables  access.Tables
+	Domains *write.Domains
 	Parser  engine.Parser
 	Pool    *sessions.Pool
 	Metrics *ForeignMetrics
@@ -40,6 +42,12 @@ type ForeignCommits struct {
 	orgs   map[catalog.OrgID]*foreignOrg // those with pending tables
 	turn   int64                         // counts the checks
 	wake   chan struct{}                 // of one
+}
+
+// ForeignRules stores the rules that other writers do not know.
+type ForeignRules interface {
+	catalog.Constraints
+	TableDomains(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (catalog.TableDomains, error)
 }
 
 // The limits of checks.
@@ -195,14 +203,6 @@ func (f *ForeignCommits) before(a, b *foreignTable) bool {
 	return a.due.Before(b.due)
 }
 
-// foreignCheck is the outcome of a check.
-type foreignCheck struct {
-	snap *delta.Snapshot
-	// asked counts the rules, broken those that some row breaks, by their kinds.
-	asked  int
-	broken map[string]int
-}
-
 func (f *ForeignCommits) check(ctx context.Context, t *foreignTable) {
 	begun := time.Now()
 	f.mu.Lock()
@@ -249,73 +249,6 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 	f.Logger.WarnContext(ctx, "another writer broke rules of a table", attrs...)
 }
 
-// countBroken counts the broken rules that other writers do not know: keys, and the constraints of
-// the catalog.
-func (f *ForeignCommits) countBroken(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
-	snap, err := f.Lake.Any(ctx, config, path)
-	if err != nil {
-		return foreignCheck{}, err
-	}
-	out := foreignCheck{snap: snap, broken: map[string]int{}}
-	stored, err := f.Store.Constraints(ctx, config.Org, catalog.DeltaID(snap.TableID()))
-	if err != nil {
-		return out, err
-	}
-	stored = slices.DeleteFunc(stored, func(c catalog.Constraint) bool { return write.InLog(ctx, f.Parser, snap, c) })
-	if keys := constraint.KeysOf(snap.Schema(), snap.Properties()); len(stored)+len(keys.Primary)+len(keys.Unique) == 0 {
-		return out, nil
-	}
-	if err := lake.CheckRows(ctx, snap); err != nil {
-		return out, err
-	}
-	set, err := write.RuleSet(ctx, f.Store, f.Parser, config.Org, snap)
-	if err != nil {
-		return out, err
-	}
-	checks := slices.DeleteFunc(set.Rows(), func(r constraint.Rule) bool {
-		return r.Kind != constraint.Checked || !slices.ContainsFunc(stored, func(c catalog.Constraint) bool { return c.Name == r.Name })
-	})
-	source := lake.WholeSource(catalog.LocatedTable{Table: catalog.Table{Path: path}, StorageConfig: config}, snap)
-	held, err := f.session(ctx, config)
-	if err != nil {
-		return out, err
-	}
-	defer held.Release()
-	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
-	rows := constraint.Relation{From: source.Relation()}
-	note := func(kind string, n int64, err error) error {
-		if out.asked++; n > 0 {
-			out.broken[kind]++
-		}
-		return err
-	}
-	for _, key := range set.AllKeys() {
-		n, err := scope.CountRepeated(ctx, key, rows)
-		if err := note(write.KeyKind(key), n, err); err != nil {
-			return out, err
-		}
-	}
-	for _, rule := range checks {
-		n, err := scope.CountBroken(ctx, rule, rows)
-		if err := note("check", n, err); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
-}
-
-// session waits until no statement waits for memory.
-func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConfig) (*sessions.Held, error) {
-	for f.Pool.Stats().Queued > 0 {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(time.Second):
-		}
-	}
-	return f.Pool.OpenWhenFree(ctx, sessions.Key{Org: string(config.Org), Roots: []string{lake.SessionRoot(config)}}, "")
-}
-
 // ForeignMetrics counts checks after commits of other writers. Their labels name no table,
 // and they count rules, not rows: reading metrics needs no credential.
 type ForeignMetrics struct{ checked, violations *prometheus.CounterVec }
@@ -334,7 +267,7 @@ func NewForeignMetrics(registerer prometheus.Registerer) *ForeignMetrics {
 	for _, outcome := range []string{"held", "broken", "failed", "dropped"} {
 		m.checked.WithLabelValues(outcome)
 	}
-	for _, kind := range []string{"primary_key", "unique", "check"} {
+	for _, kind := range []string{"primary_key", "unique", "check", "domain"} {
 		m.violations.WithLabelValues(kind)
 	}
 	registerer.MustRegister(m.checked, m.violations)

@@ -48,7 +48,7 @@ func addAgain(t *testing.T, dir, engineInfo string, changed bool) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", next), []byte(strings.Join(actions, "\n")+"\n"), 0o600))
 }
 
-// TestForeignCommitsAreChecked checks that violations of keys and constraints by
+// TestForeignCommitsAreChecked checks that violations of keys, constraints and domains by
 // another writer are found without a request.
 func TestForeignCommitsAreChecked(t *testing.T) {
 	t.Parallel()
@@ -95,4 +95,22 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 	require.Equal(t, 6.0, count("fine"))
 	require.Eventually(t, func() bool { return checked("held") == 1 }, 30*time.Second, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 0, 0}, []float64{checked("broken"), checked("failed"), checked("dropped")})
+
+	// So is one that has domains only.
+	domains := s.Table("domains", rows, nil, columns...)
+	at := s.TablePath("domains") + "/columns/"
+	s.Admin.OK("PUT", at+"id/domain/reference", object{"table_path": "lake." + s.Schema + ".plain", "table_name": "plain", "column": "id"})
+	s.Admin.OK("PUT", at+"name/domain/fixed", object{"values": list{"n0", "n1", "n2"}})
+	addAgain(t, domains, "Apache-Spark/4.0.0", true)
+	require.Equal(t, 6.0, count("domains"))
+	require.Eventually(t, func() bool { return checked("held") == 2 }, 30*time.Second, 20*time.Millisecond)
+	outside := s.Table("outside", rows, nil, columns...)
+	at = s.TablePath("outside") + "/columns/"
+	s.Admin.OK("PUT", at+"id/domain/reference", object{"table_path": "lake." + s.Schema + ".plain", "table_name": "plain", "column": "id"})
+	s.Admin.OK("PUT", at+"name/domain/fixed", object{"values": list{"n0", "n1"}})
+	addAgain(t, outside, "Apache-Spark/4.0.0", true)
+	require.Equal(t, 6.0, count("outside"))
+	require.Eventually(t, func() bool { return checked("broken") == 2 }, 30*time.Second, 20*time.Millisecond)
+	require.Equal(t, []float64{1, 1, 0, 1}, []float64{broken("primary_key"), broken("unique"), broken("check"), broken("domain")})
+	require.Equal(t, []float64{2, 0, 0}, []float64{checked("held"), checked("failed"), checked("dropped")})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/api/ops/table"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
@@ -179,8 +180,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 
 	// Commits of other writers are checked against the rules of their tables.
 	foreign := &maintain.ForeignCommits{
-		Store: store, Lake: data, Parser: queries.Plans.Parser(), Pool: queries.Pool,
-		Metrics: maintain.NewForeignMetrics(registry), Logger: log,
+		Store: store, Lake: data, Tables: queries.Tables, Domains: write.NewDomains(store, queries.Tables),
+		Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
 	}
 	foreign.Watch()
 	s.background(background, foreign.Run)
