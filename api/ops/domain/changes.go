@@ -209,10 +209,8 @@ func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.
 	if err != nil {
 		return 0, err
 	}
-	for _, u := range uses {
-		if err := c.domains.settle(ctx, change.Org, u.located.DeltaID); err != nil {
-			return 0, err
-		}
+	if err := c.domains.settleUses(ctx, change.Org, uses); err != nil {
+		return 0, err
 	}
 	if change.Kind == catalog.ValueDelete {
 		var used int64

@@ -76,3 +76,13 @@ func (o Service) settle(ctx context.Context, org catalog.OrgID, table catalog.De
 	}
 	return o.Writes.Leases.AwaitWrites(ctx, org, table, domains.Version)
 }
+
+// settleUses is settle for the table of each column that uses a domain.
+func (o Service) settleUses(ctx context.Context, org catalog.OrgID, uses []use) error {
+	for _, u := range uses {
+		if err := o.settle(ctx, org, u.located.DeltaID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -27,7 +28,18 @@ type Dependant struct {
 	FQN, Table string
 	ID         catalog.DeltaID
 	Column     string
+	// Outside is set by [Service.ReplaceShared] for a column with data.
+	Outside *Outside
 }
+
+// detail is how much of a shared domain is described.
+type detail int
+
+const (
+	contentOnly detail = iota
+	withDependants
+	withOutside // the dependants with the rows that lie outside
+)
 
 // SharedInput is the content of a shared domain. Which members are set depends on Kind.
 type SharedInput struct {
@@ -54,7 +66,7 @@ func (o Service) CreateShared(ctx context.Context, org catalog.OrgID, in SharedI
 	if err != nil {
 		return Shared{}, changeError(err)
 	}
-	return o.shared(ctx, a, d, true)
+	return o.shared(ctx, a, d, withDependants)
 }
 
 // Shared returns a shared domain with its dependants.
@@ -67,7 +79,7 @@ func (o Service) Shared(ctx context.Context, org catalog.OrgID, id catalog.Domai
 	if err != nil {
 		return Shared{}, err
 	}
-	return o.shared(ctx, a, d, true)
+	return o.shared(ctx, a, d, withDependants)
 }
 
 // ListShared lists the shared domains by name, without dependants.
@@ -82,16 +94,19 @@ func (o Service) ListShared(ctx context.Context, org catalog.OrgID, page catalog
 	}
 	out := catalog.List[Shared]{Items: make([]Shared, len(list.Items)), Next: list.Next}
 	for i, d := range list.Items {
-		if out.Items[i], err = o.shared(ctx, a, d, false); err != nil {
+		if out.Items[i], err = o.shared(ctx, a, d, contentOnly); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
 }
 
-// ReplaceShared replaces the content of a shared domain. Existing rows may be outside
-// afterwards. While columns use the domain, the caller needs the right to change it in the
-// workspace of each. Errors are those of [Service.CreateShared].
+// ReplaceShared replaces the content of a shared domain. Existing rows may lie outside
+// afterwards: after the writes that were checked before the change, it looks for them in
+// every column that uses the domain. While columns do, the caller needs the right to change
+// it in the workspace of each. Errors: those of [Service.CreateShared], catalog.DeniedError,
+// [ErrKind], catalog.ErrVersionConflict, and write.ErrWritesInProgress, after which the
+// domain is as before.
 func (o Service) ReplaceShared(
 	ctx context.Context, org catalog.OrgID, id catalog.DomainID, expected int64, in SharedInput,
 ) (Shared, error) {
@@ -99,7 +114,8 @@ func (o Service) ReplaceShared(
 	if err != nil {
 		return Shared{}, err
 	}
-	if _, err := o.Store.Domain(ctx, org, id); err != nil {
+	before, err := o.formerShared(ctx, org, id)
+	if err != nil {
 		return Shared{}, err
 	}
 	content, err := o.content(ctx, a, in)
@@ -122,7 +138,14 @@ func (o Service) ReplaceShared(
 	if err != nil {
 		return Shared{}, changeError(err)
 	}
-	return o.shared(ctx, a, d, true)
+	var out Shared
+	if err = o.settleUses(ctx, org, uses); err == nil {
+		out, err = o.shared(ctx, a, d, withOutside)
+	}
+	if err != nil {
+		return Shared{}, errors.Join(err, o.undoShared(ctx, d, before))
+	}
+	return out, nil
 }
 
 // DeleteShared removes a shared domain that no column uses. Errors:
@@ -212,21 +235,23 @@ func (o Service) replaces(ctx context.Context, a caller.Identity, u use, content
 }
 
 // shared describes a shared domain.
-func (o Service) shared(ctx context.Context, a caller.Identity, d catalog.Domain, dependants bool) (Shared, error) {
+func (o Service) shared(ctx context.Context, a caller.Identity, d catalog.Domain, more detail) (Shared, error) {
 	out := Shared{Domain: d, Dependants: []Dependant{}}
+	var values []catalog.DomainValue
 	if d.Listed() {
-		values, err := o.Store.DomainValues(ctx, a.Org, d.ID)
+		listed, err := o.Store.DomainValues(ctx, a.Org, d.ID)
 		if err != nil {
 			return out, err
 		}
-		out.Values, out.Children = arranged(d.Kind, values.Values)
+		values = listed.Values
+		out.Values, out.Children = arranged(d.Kind, values)
 	}
 	if d.Source != nil {
 		if err := o.describeSource(ctx, a, d, &out); err != nil {
 			return out, err
 		}
 	}
-	if !dependants {
+	if more == contentOnly {
 		return out, nil
 	}
 	uses, err := o.Store.DomainUses(ctx, a.Org, d.ID)
@@ -234,21 +259,28 @@ func (o Service) shared(ctx context.Context, a caller.Identity, d catalog.Domain
 		return out, err
 	}
 	for _, u := range uses {
-		seen, err := o.dependant(ctx, a, u)
-		switch {
-		case err != nil:
+		c, err := o.dependant(ctx, a, u)
+		if err != nil {
 			return out, err
-		case seen == nil:
-			out.Others++
-		default:
-			out.Dependants = append(out.Dependants, *seen)
 		}
+		if c == nil {
+			out.Others++
+			continue
+		}
+		located := c.located()
+		seen := Dependant{FQN: located.FQN(), Table: located.Name, ID: located.DeltaID, Column: c.field.Name}
+		if more == withOutside {
+			if seen.Outside, err = o.outsideDependant(ctx, *c, proposal{u, values}); err != nil {
+				return out, err
+			}
+		}
+		out.Dependants = append(out.Dependants, seen)
 	}
 	return out, nil
 }
 
-// dependant names a column, or returns nil if the caller does not see it.
-func (o Service) dependant(ctx context.Context, a caller.Identity, u catalog.ColumnDomain) (*Dependant, error) {
+// dependant returns a column that uses a domain, or nil if the caller does not see it.
+func (o Service) dependant(ctx context.Context, a caller.Identity, u catalog.ColumnDomain) (*column, error) {
 	located, err := o.Tables.Registered(ctx, a.Viewer, "", u.Table)
 	if err != nil {
 		return nil, unlessGone(err)
@@ -261,7 +293,21 @@ func (o Service) dependant(ctx context.Context, a caller.Identity, u catalog.Col
 	if !ok {
 		return nil, nil
 	}
-	return &Dependant{FQN: located.FQN(), Table: located.Name, ID: located.DeltaID, Column: f.Name}, nil
+	return &column{actor: a, table: t, field: f}, nil
+}
+
+// outsideDependant returns the rows of a column that lie outside a domain, or nil if the
+// caller sees no values of it, or masked ones.
+func (o Service) outsideDependant(ctx context.Context, c column, d proposal) (*Outside, error) {
+	parent, seen := fieldByPhysical(c.table, d.Parent)
+	if c.masked() || d.Parent != "" && (!seen || c.table.Masks(parent.Name)) {
+		return nil, nil
+	}
+	outside, err := o.outside(ctx, c, d)
+	if err != nil || !outside.Data {
+		return nil, err
+	}
+	return &outside, nil
 }
 
 // describeSource adds the table of the values.

@@ -53,6 +53,35 @@ func (o Service) undo(ctx context.Context, c column, d catalog.ColumnDomain, p p
 	return err
 }
 
+// formerShared returns a shared domain as it is before a change.
+func (o Service) formerShared(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (catalog.NewDomain, error) {
+	d, err := o.Store.Domain(ctx, org, id)
+	if err != nil {
+		return catalog.NewDomain{}, err
+	}
+	out := catalog.NewDomain{Name: d.Name, Description: d.Description, DomainSpec: d.DomainSpec}
+	if d.Listed() {
+		values, err := o.Store.DomainValues(ctx, org, id)
+		if err != nil {
+			return out, err
+		}
+		out.Values = recreated(values.Values)
+	}
+	return out, nil
+}
+
+// undoShared gives a shared domain the content that it had before it became d. A domain
+// that was changed since then stays.
+func (o Service) undoShared(ctx context.Context, d catalog.Domain, f catalog.NewDomain) error {
+	ctx, cancel := caller.CleanupContext(ctx)
+	defer cancel()
+	_, err := o.Store.ReplaceDomain(ctx, d.Org, d.ID, d.Version, f)
+	if errors.Is(err, catalog.ErrVersionConflict) || errors.Is(err, catalog.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // recreated returns existing values as values to be created with the same ids, parents
 // first.
 func recreated(values []catalog.DomainValue) []catalog.NewDomainValue {

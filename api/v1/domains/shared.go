@@ -29,10 +29,11 @@ type SharedDomain struct {
 }
 
 type dependant struct {
-	TablePath  string `json:"table_path"`
-	TableName  string `json:"table_name"`
-	TableID    string `json:"table_id"`
-	ColumnName string `json:"column_name"`
+	TablePath  string   `json:"table_path"`
+	TableName  string   `json:"table_name"`
+	TableID    string   `json:"table_id"`
+	ColumnName string   `json:"column_name"`
+	Outside    *outside `json:"outside,omitempty" doc:"Visible rows outside the domain, when its content is replaced and the column has data"`
 }
 
 func sharedOf(d domain.Shared) SharedDomain {
@@ -47,7 +48,9 @@ func sharedOf(d domain.Shared) SharedDomain {
 func withDependants(d domain.Shared) SharedDomain {
 	out := sharedOf(d)
 	list := v1.Map(d.Dependants, func(d domain.Dependant) dependant {
-		return dependant{TablePath: d.FQN, TableName: d.Table, TableID: string(d.ID), ColumnName: d.Column}
+		return dependant{
+			TablePath: d.FQN, TableName: d.Table, TableID: string(d.ID), ColumnName: d.Column, Outside: outsideOf(d.Outside),
+		}
 	})
 	out.Dependants, out.Others = &list, &d.Others
 	return out
@@ -183,8 +186,8 @@ func SharedRoutes(api huma.API, domains domain.Service) {
 			return withDependants(d), err
 		})
 	v1.Add(api, write.With("PUT", one, "replaceSharedDomain", "Replace the content of a shared domain").
-		Describe("Values that stay keep their ids; existing rows may be outside. While columns use the domain, its type cannot change, "+
-			"and the caller needs domains:write and rows:update in the workspace of each."),
+		Describe("Values that stay keep their ids. Existing rows may lie outside: the reply counts them for each dependant. While columns use "+
+			"it, its type stays, and the caller needs domains:write and rows:update in the workspace of each."),
 		func(ctx context.Context, in *replaceSharedInput) (SharedDomain, error) {
 			org, id, err := in.ids()
 			if err != nil {

@@ -86,10 +86,15 @@ func columnDomainOf(d domain.Described) ColumnDomain {
 	if d.Shared != nil {
 		out.Domain.Shared = &sharedName{ID: string(d.Shared.ID), Name: d.Shared.Name}
 	}
-	if d.Outside != nil {
-		out.Outside = &outside{RowCount: d.Outside.Rows, Values: append([]string{}, d.Outside.Values...)}
-	}
+	out.Outside = outsideOf(d.Outside)
 	return out
+}
+
+func outsideOf(o *domain.Outside) *outside {
+	if o == nil {
+		return nil
+	}
+	return &outside{RowCount: o.Rows, Values: append([]string{}, o.Values...)}
 }
 
 func domainOf(

@@ -2,9 +2,12 @@ package domain_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
@@ -50,6 +53,20 @@ func TestSharedDomainsHoldInEveryColumnThatUsesThem(t *testing.T) {
 	got = s.Admin.OK("PUT", at, object{"name": "States", "type": "fixed", "values": list{"Open", "later"},
 		"expected_version": s.Admin.OK("GET", at, nil)["version"]})
 	require.Equal(t, values["open"], ids(got["allowed_values"])["Open"])
+	got = s.Admin.OK("PUT", at, object{"name": "States", "type": "fixed", "values": list{"later"}, "expected_version": got["version"]})
+	for _, d := range got["dependants"].(list) {
+		require.Equal(t, object{"row_count": 1.0, "values": list{"Open"}}, d.(object)["outside"])
+	}
+	require.NotContains(t, s.Admin.OK("GET", at, nil)["dependants"].(list)[0], "outside")
+	s.Admin.Write(two+"/rows/delete", object{"where": "id = 1"})
+	got = s.Admin.OK("PUT", at, object{"name": "States", "type": "fixed", "values": list{"Open"}, "expected_version": got["version"]})
+	for _, d := range got["dependants"].(list) {
+		if d.(object)["table_name"] == "one" {
+			require.Equal(t, object{"row_count": 0.0, "values": list{}}, d.(object)["outside"])
+		} else {
+			require.NotContains(t, d, "outside", "a table without rows")
+		}
+	}
 	refused(t, s.Admin, 409, "version_conflict", "PUT", at, object{"name": "States", "type": "fixed", "values": list{}, "expected_version": 1})
 	refused(t, s.Admin, 409, "domain_type_mismatch", "PUT", at, object{"name": "States", "type": "range", "range": object{"min": "1"},
 		"expected_version": got["version"]})
@@ -58,6 +75,57 @@ func TestSharedDomainsHoldInEveryColumnThatUsesThem(t *testing.T) {
 	s.Admin.OK("DELETE", two+"/columns/status/domain", nil)
 	s.Admin.OK("DELETE", at, nil)
 	refused(t, s.Admin, 404, "not_found", "GET", at, nil)
+}
+
+// A domain is replaced after the writes that were checked before have ended, and is as it was
+// if they do not end.
+func TestAReplacedSharedDomainWaitsForWrites(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	base := "/v1/organisations/" + s.Boot.OrganisationID + "/domains"
+	made := s.Admin.Call("POST", base, object{"name": "d", "type": "fixed", "values": list{"a", "b"}}).JSON(t)
+	path, at := s.Create("t", nil, harness.Col("s", "string")), base+"/"+made["id"].(string)
+	s.Admin.OK("PUT", path+"/columns/s/domain/shared", object{"domain_id": made["id"]})
+
+	store, err := s.OpenCatalog(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	system, org := authz.System(t.Context(), "test"), catalog.OrgID(s.Boot.OrganisationID)
+	table := catalog.DeltaID(s.Admin.OK("GET", path, nil)["tableId"].(string))
+	commit := func() catalog.WriteLeaseID {
+		domains, err := store.TableDomains(system, org, table)
+		require.NoError(t, err)
+		lease, err := store.BeginWrite(system, catalog.NewWrite{Org: org, Table: table, Kind: catalog.WriteRows})
+		require.NoError(t, err)
+		require.NoError(t, store.PublishWrite(system, lease, domains.Version))
+		return lease
+	}
+	replace := func(version any, values ...any) harness.Reply {
+		return s.Admin.Call("PUT", at, object{"name": "d", "type": "fixed", "values": values, "expected_version": version})
+	}
+
+	lease := commit()
+	replies := make(chan harness.Reply, 1)
+	go func() { replies <- replace(made["version"], "a") }()
+	select {
+	case r := <-replies:
+		require.Fail(t, "not waited", "%s", r.Body)
+	case <-time.After(500 * time.Millisecond):
+	}
+	require.NoError(t, store.EndWrite(system, lease))
+	require.Equal(t, 200, (<-replies).Status)
+
+	if testing.Short() {
+		return // the next one waits for half a minute
+	}
+	commit()
+	before := s.Admin.OK("GET", at, nil)
+	r := replace(before["version"], "b")
+	code, _ := r.Problem(t, 409)
+	require.Equal(t, "writes_in_progress", code)
+	after := s.Admin.OK("GET", at, nil)
+	require.Equal(t, before["allowed_values"], after["allowed_values"], "values and ids are those from before")
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"s": "a"}))
 }
 
 func TestSharedDomainsOfTheOtherKinds(t *testing.T) {
