@@ -4,7 +4,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// describedDomains asks every operation on domains.
+// describedDomains asks every operation on domains, and the inference of schemas.
 func describedDomains(c *describedCalls, s *harness.Server) {
 	path := s.Create("parcels", nil, harness.Col("id", "long"), harness.Col("state", "string"), harness.Col("place", "string"))
 	s.Create("places", nil, harness.Col("state", "string"), harness.Col("place", "string"))
@@ -19,6 +19,8 @@ func describedDomains(c *describedCalls, s *harness.Server) {
 		return values[i].(object)["id"].(string)
 	}
 
+	form, media := harness.Upload{Name: "parcels.csv", Content: "id,state\n1,sent\n2,sent\n"}.Form(s.T)
+	c.Call(s.Admin, 200, "inferSchema", nil, form, "Content-Type", media)
 	c.Call(s.Admin, 200, "setRangeDomain", of("id"), object{"min": "0", "max": "9"})
 	d := c.Call(s.Admin, 200, "setFixedDomain", of("state"), object{"values": list{"new", object{"value": "sent", "label": "Sent"}}})
 	at := d["domain"].(object)
