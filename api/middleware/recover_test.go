@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/middleware"
 )
 
-func TestAPanicIsA500AndTheServerLives(t *testing.T) {
+func TestPanicIsA500AndTheServerContinues(t *testing.T) {
 	var log sink
 	for _, reason := range []any{"SECRET", io.EOF, []int{1}, struct{}{}} {
 		w := serve(get(t, "/v1/read"), func(w http.ResponseWriter, _ *http.Request) {

@@ -166,7 +166,7 @@ func TestArrowReadsBackEqual(t *testing.T) {
 	require.NoError(t, r.Err())
 }
 
-func TestLimitsCutAndSaySo(t *testing.T) {
+func TestLimitsTruncateAndReportIt(t *testing.T) {
 	for _, f := range []result.Format{result.JSON, result.NDJSON, result.CSV, result.Arrow, result.Parquet} {
 		_, sum, _, err := write(t, oneOfEach(), result.Options{Format: f, Rows: 2})
 		require.NoError(t, err)

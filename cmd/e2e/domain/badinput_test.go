@@ -67,7 +67,7 @@ func TestBadInputNamesItsFieldAndChangesNothing(t *testing.T) {
 	require.Equal(t, kept, s.Admin.OK("GET", at, nil)["domain"])
 }
 
-func TestADomainHasTenThousandValuesAtMost(t *testing.T) {
+func TestDomainsHaveAtMostTenThousandValues(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("s", "string"))

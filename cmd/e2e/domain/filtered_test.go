@@ -62,7 +62,7 @@ func TestFilteredCallersLearnNothingOfHiddenValues(t *testing.T) {
 	require.Equal(t, []string{"a"}, texts(b.OK("GET", path+"/columns/region/allowed-values", nil)["allowed_values"]))
 }
 
-func TestATableOfValuesIsSeenByEverybodyWhoSeesTheColumn(t *testing.T) {
+func TestSourcesAreVisibleToEverybodyWhoSeesTheColumn(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"))

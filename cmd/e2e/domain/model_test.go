@@ -39,7 +39,7 @@ func allows(children map[string][]string, r modelRow) bool {
 	return slices.Contains(children[r.parent], r.child)
 }
 
-// holds reports whether all rows lie inside a domain.
+// holds reports whether no row is outside a domain.
 func (m *model) holds(children map[string][]string) bool {
 	for _, r := range m.rows {
 		if !allows(children, r) {
@@ -228,7 +228,7 @@ func (w *walk) changeValue() {
 	}
 }
 
-// compare checks that the table has the rows of the model, and that all lie inside.
+// compare checks that the table has the rows of the model, and that none is outside its domain.
 func (w *walk) compare() {
 	w.T.Helper()
 	require.True(w.T, w.holds(w.children))

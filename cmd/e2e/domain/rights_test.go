@@ -27,7 +27,7 @@ func TestChangesOfRowsNeedTheRightToThem(t *testing.T) {
 }
 
 // Columns of tables that the caller does not see are counted, and their rows are not changed.
-func TestASharedDomainIsUsedWhereItsManagerSeesNothing(t *testing.T) {
+func TestSharedDomainsAreUsedWhereTheirManagerSeesNothing(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	base := "/v1/organisations/" + s.Boot.OrganisationID + "/domains"

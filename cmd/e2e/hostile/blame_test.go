@@ -15,10 +15,10 @@ import (
 // slowly is a statement that runs for a while before it answers.
 const slowly = "SELECT count(*) AS n FROM range(40000) a, range(10000) b WHERE a.range * b.range = 7"
 
-// TestAStatementThatBrokeItsProcessIsNotRepeated: one that was alone when its
-// process broke down is not; others, and one whose process was killed from outside,
-// are, each in a process of its own.
-func TestAStatementThatBrokeItsProcessIsNotRepeated(t *testing.T) {
+// TestStatementThatCrashedItsProcessIsNotRetried checks that a statement that was the
+// only one in its process when the process crashed is not retried. Other statements, and
+// one whose process was killed from outside, are retried, each in a process of its own.
+func TestStatementThatCrashedItsProcessIsNotRetried(t *testing.T) {
 	before := harness.WorkerProcesses(t)
 	s := harness.Start(t, func(c *harness.Settings) { c.Threads = 1 })
 	workers := func() []string {
@@ -40,7 +40,7 @@ func TestAStatementThatBrokeItsProcessIsNotRepeated(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return s.Metric(t, `lakewarden_sessions{state="running"}`) == float64(n) && len(workers()) == 1
 		}, 20*time.Second, 5*time.Millisecond)
-		// A session is held a moment before its statement runs.
+		// A session is leased shortly before its statement runs.
 		busy := harness.ProcessorTicks(t, workers()[0])
 		require.Eventually(t, func() bool { return harness.ProcessorTicks(t, workers()[0]) >= busy+10*n }, 20*time.Second, 5*time.Millisecond)
 		pid, err := strconv.Atoi(workers()[0])

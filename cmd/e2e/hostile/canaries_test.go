@@ -81,7 +81,7 @@ func TestNoSecretReachesAWorker(t *testing.T) {
 	bearer := s.Client(token, reader.User)
 
 	// Work of every kind: over lists and logs, with filters and hashes, writes,
-	// kept results, and what fails.
+	// stored results, and failures.
 	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "orders"), `SELECT i AS id, 'n' || i AS name FROM range(3) r(i)`, nil,
 		column{"id", "long"}, column{"name", "string"})
 	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "unlisted"), `SELECT 1 AS id`, nil, column{"id", "long"})
@@ -160,7 +160,7 @@ func TestNoSecretReachesAWorker(t *testing.T) {
 	}))
 }
 
-// aroundWorker is all that the system tells of a process beside its memory: its
+// aroundWorker returns all that the system shows of a process except its memory: its
 // environment and command, and the names and the content of the files that it has
 // open or may write.
 func aroundWorker(t *testing.T, pid string) []byte {
@@ -197,10 +197,10 @@ func aroundWorker(t *testing.T, pid string) []byte {
 	return all.Bytes()
 }
 
-// TestASessionTellsNoSecret asks an engine, without any guard before it, for all
+// TestSessionsRevealNoSecret asks an engine, without any guard before it, for all
 // that it can tell of its settings: it knows the key that was made for its session
 // and nothing else.
-func TestASessionTellsNoSecret(t *testing.T) {
+func TestSessionsRevealNoSecret(t *testing.T) {
 	secrets := harness.Canaries{}
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HTTP_PROXY",
 		"AZURE_STORAGE_CONNECTION_STRING"} {

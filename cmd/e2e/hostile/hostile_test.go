@@ -18,7 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
-// engineWords never stand in an answer: they are the engine's messages, names of
+// engineWords never occur in a reply: they are the engine's messages, names of
 // our inside, and places.
 var engineWords = regexp.MustCompile(`(?i)(binder|catalog|parser|conversion|invalid input|out of range|internal|io|permission) ` +
 	`error|duckdb|candidate|LINE \d+:|_delta_log|\.parquet|(flt|src)_[0-9a-f]{12}|goroutine|lw_(arg|cte)`)
@@ -102,8 +102,9 @@ func TestHostileStatementsFailSafely(t *testing.T) {
 // limit: what bounds them is the end of their process.
 var unaccounted = map[string]bool{"exact quantile": true, "histogram": true, "mode": true, "samples by group": true, "bits by group": true}
 
-// TestResourceAttacksEndInTime: what no list can refuse ends within a second of its
-// deadline, within its memory and its part of the disk, while others are served.
+// TestResourceAttacksEndInTime checks attacks that no list can refuse: each ends within a
+// second of its deadline, within its memory and its share of the disk, while other
+// callers are served.
 func TestResourceAttacksEndInTime(t *testing.T) {
 	const deadline, spill = 2 * time.Second, 256
 	s, attacker, other := newHostile(t, func(c *harness.Settings) {

@@ -20,10 +20,10 @@ import (
 // mutations of a data file: bytes of the footer, of page headers and of pages.
 const mutations = 60
 
-// TestMutatedFilesHurtNobodyElse reads tables whose only data file has a few
-// bytes changed. Parquet has no checksums here, so an answer can be anything; but
-// it is one in time, in our words, and everything else goes on.
-func TestMutatedFilesHurtNobodyElse(t *testing.T) {
+// TestMutatedFilesAffectNoOtherCaller reads tables whose only data file has a few
+// bytes changed. Parquet has no checksums here, so a reply can have any values. It comes in
+// time, an error has a text of the server, and other requests are served.
+func TestMutatedFilesAffectNoOtherCaller(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.Lease, c.Memory = 256, 1024 })
 	s.Table("well", `SELECT i AS id FROM range(3) r(i)`, nil, column{"id", "long"})
@@ -71,9 +71,9 @@ func mutate(random *rand.Rand, source []byte, n int) []byte {
 	return out
 }
 
-// TestAFileThatUnpacksToMuchMore reads a value of 180 MB from a file of some KB,
+// TestFileThatDecompressesToMuchMore reads a value of 180 MB from a file of some KB,
 // with less memory than that.
-func TestAFileThatUnpacksToMuchMore(t *testing.T) {
+func TestFileThatDecompressesToMuchMore(t *testing.T) {
 	const lease = 128
 	s := harness.Start(t, func(c *harness.Settings) { c.Lease, c.Memory = lease, 1024 })
 	dir := s.Table("bomb", `SELECT 1 AS id, repeat('x', 180000000) AS bomb`, nil, column{"id", "long"}, column{"bomb", "string"})
@@ -108,9 +108,9 @@ func TestAFileThatUnpacksToMuchMore(t *testing.T) {
 	require.Equal(t, []any{[]any{1.0}}, s.Admin.Rows("SELECT id FROM "+s.Schema+".bomb"), "the rest of the table can be read")
 }
 
-// TestADisturbedStoreGivesTheRightAnswerOrNone puts every disturbance between the
+// TestDisturbedStoreGivesTheRightAnswerOrNone puts every disturbance between the
 // server and a store, and asks about files that nothing has cached.
-func TestADisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
+func TestDisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
@@ -157,9 +157,9 @@ func TestADisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
 	}
 }
 
-// TestACredentialThatExpiresInTheMiddle ends the key of a storage configuration
+// TestCredentialThatExpiresDuringAStatement ends the key of a storage configuration
 // while a statement reads with it, and rotates to another.
-func TestACredentialThatExpiresInTheMiddle(t *testing.T) {
+func TestCredentialThatExpiresDuringAStatement(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-// TestADataDirectoryIsForOneServer: the second one is told so, and has the
-// directory when the first one is gone, however that ended.
-func TestADataDirectoryIsForOneServer(t *testing.T) {
+// TestDataDirectoryIsForOneServer checks that a second server refuses the data directory
+// of a running one, and takes it over after the first one has ended, however it ended.
+func TestDataDirectoryIsForOneServer(t *testing.T) {
 	t.Parallel()
 	first := harness.NewProgram(t)
 	first.JSON("bootstrap", "--org", "Acme", "--email", "admin@acme.example", "--json")
@@ -33,9 +33,9 @@ func TestADataDirectoryIsForOneServer(t *testing.T) {
 	second.Serve()
 }
 
-// TestWritesOfAKilledServer: the next server of the same data directory knows that
-// they do not go on, and its vacuum waits for none on a disk. What the old one has
-// asked of a store may still happen.
+// TestWritesOfAKilledServer checks that the next server of a data directory knows that
+// writes of the killed one have ended, so that a vacuum of a local table does not wait
+// for them. Requests to a store that the killed server sent may still be executed.
 func TestWritesOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
@@ -94,7 +94,7 @@ func (k *killed) beginWrite(t *testing.T, table killedTable) {
 	require.NoError(t, err)
 }
 
-// OpenCatalog opens the server's catalog beside it.
+// openCatalog opens the server's catalog next to the server.
 func (k *killed) OpenCatalog(t *testing.T) catalog.Store {
 	t.Helper()
 	config := harness.DefaultSettings(t)

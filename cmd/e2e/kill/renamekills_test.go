@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillsDuringRenamesLeaveOneText: a rename of a value that is cut off by a kill is
-// finished by the next start, or was never begun. Then the domain and all rows have the same
-// text, and writes with any other are refused.
+// TestKillsDuringRenamesLeaveOneText checks that a rename of a value that a kill
+// interrupts is finished by the next start or was never begun. Afterwards the domain and
+// all rows have the same text, and writes with any other text are refused.
 func TestKillsDuringRenamesLeaveOneText(t *testing.T) {
 	t.Parallel()
 	k := newDomained(t)

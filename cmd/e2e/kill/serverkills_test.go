@@ -40,10 +40,10 @@ type killedTable struct {
 	path, sql, uri, folder string
 }
 
-// TestKillsOfTheServerLoseNothing: after each kill and start, writes that were
-// acknowledged are there, each other one is there wholly or not at all, and is
-// done exactly once when it is sent again under its key. In the end delta-rs reads
-// the same, and a vacuum leaves no file that no version names.
+// TestKillsOfTheServerLoseNothing kills and starts the server. Acknowledged writes are
+// present afterwards; each other write is present completely or not at all, and is done
+// exactly once when it is repeated under its key. At the end delta-rs reads the same
+// rows, and a vacuum leaves no file that no version names.
 func TestKillsOfTheServerLoseNothing(t *testing.T) {
 	t.Parallel()
 	kills := 6
@@ -138,8 +138,8 @@ func (k *killed) round(t *testing.T, writers []*batchWriter) {
 	}
 }
 
-// Await lets some writes end, so that how many does not follow from how busy the
-// machine is, and then a moment pass.
+// Await waits until some writes have ended, whose number does not depend on the load of
+// the machine, and then a short time.
 func (k *killed) Await(t *testing.T) {
 	t.Helper()
 	late := time.After(30 * time.Second)
@@ -248,7 +248,7 @@ func (k *killed) judge(t *testing.T, writers []*batchWriter, store s3test.Server
 	require.NoError(t, server.Process.Kill())
 	_ = server.Wait()
 	// As five minutes later: the leases of writes that ended with their server
-	// stand in no vacuum's way any more.
+	// no longer prevent a vacuum.
 	config := harness.DefaultSettings(t)
 	config.DataDir = filepath.Join(k.Dir, "data")
 	catalog, err := harness.OpenCatalog(t.Context(), config)

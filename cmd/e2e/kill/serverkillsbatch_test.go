@@ -24,7 +24,7 @@ type batchWriter struct {
 	next    int
 	random  *rand.Rand
 	batches map[int]batch
-	// open is the write of which nobody said how it ended.
+	// open is the write whose outcome is unknown.
 	open                          *openWrite
 	acknowledged, unknown, landed int
 }

@@ -90,7 +90,7 @@ func outcomes(s *harness.Server) (byStatus map[int]int, served int) {
 }
 
 // targets are the names and ids that a fuzzed request may have in its path, by
-// parameter; those that hold for one route only stand under its method and path.
+// parameter; those for one route only are listed under its method and path.
 type targets map[string]string
 
 // fuzzTargets makes a resource of each kind, and a second one for every route that

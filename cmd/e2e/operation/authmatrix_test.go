@@ -142,7 +142,7 @@ var operationAccess = map[string]accessNeeds{
 }
 
 // hiddenInstead are operations on workspaces that a caller without the scope finds
-// missing, because it is no member; who manages workspaces sees them all.
+// missing, because it is not a member; callers who manage workspaces see all of them.
 var hiddenInstead = []string{"updateWorkspace", "deleteWorkspace", "setWorkspaceMember", "removeWorkspaceMember"}
 
 // request makes the call of an operation for the matrix, in an organisation.

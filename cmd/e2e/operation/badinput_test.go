@@ -295,9 +295,9 @@ func TestOversizeRequestsGetAnEmpty413(t *testing.T) {
 	require.Equal(t, "invalid_field", code)
 }
 
-// TestAPanicIsA500AndTheServerLives sends a request through the whole chain into
+// TestPanicIsA500AndTheServerContinues sends a request through the whole chain into
 // a handler without a store behind it.
-func TestAPanicIsA500AndTheServerLives(t *testing.T) {
+func TestPanicIsA500AndTheServerContinues(t *testing.T) {
 	t.Parallel()
 	auditor := caller.NewAuditor(context.Background(), noAudit{}, slog.New(slog.DiscardHandler))
 	defer auditor.Close()

@@ -24,9 +24,10 @@ var nested = map[string]func(depth int) string{
 	"mixed":   func(n int) string { return strings.Repeat("{'a': [", n/2) + "1" + strings.Repeat("]}", n/2) },
 }
 
-// TestDeepResultsAreRefusedByName: Arrow bounds how deep types nest, so deeper results are
-// refused. A deep value that is not part of the result is not. DuckDB needs much memory for
-// deep types, so the test does not share its server.
+// TestDeepResultsAreRefusedByName checks that results with deeply nested types are
+// refused, because Arrow bounds the depth, and that a deep value that is not part of the
+// result is not. DuckDB needs much memory for deep types, so the test does not share its
+// server.
 func TestDeepResultsAreRefusedByName(t *testing.T) {
 	s := harness.Start(t, nil)
 	s.Create("t", nil, harness.Col("id", "long"))
@@ -74,7 +75,7 @@ func sendRaw(c *harness.Client, method, path, header, body string) (int, string)
 	return r.StatusCode, text.String()
 }
 
-// brokenChunks are bodies that are no chunked transfer.
+// brokenChunks are bodies that are not valid chunked transfers.
 var brokenChunks = map[string]string{
 	"no length":         "\r\n\r\n",
 	"no hex":            "zz\r\n{}\r\n0\r\n\r\n",

@@ -81,7 +81,7 @@ func TestTheCommandLine(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, stderr, "role")
 
-	// Beside a running server too.
+	// Also while the server runs.
 	server, log := p.Serve()
 	require.ElementsMatch(t, harness.AdminScopes, harness.ScopesOf(t, p.Client(boot["api_key"].(string)).OK("GET", "/v1/me", nil)))
 	require.ElementsMatch(t, harness.ViewerScopes, harness.ScopesOf(t, p.Client(user["api_key"].(string)).OK("GET", "/v1/me", nil)))
@@ -100,7 +100,7 @@ func TestTheCommandLine(t *testing.T) {
 	require.NotContains(t, log.String(), boot["api_key"])
 }
 
-func TestTheDemoIsMadeOnce(t *testing.T) {
+func TestDemoIsCreatedOnce(t *testing.T) {
 	p := harness.NewProgram(t)
 	first := p.JSON("demo", "--json")
 	require.Equal(t, first, p.JSON("demo", "--json"))
@@ -121,9 +121,9 @@ func TestTheDemoIsMadeOnce(t *testing.T) {
 	require.NoError(t, server.Wait(), "%s", log)
 }
 
-// TestTheServerDrains ends the server while a statement runs: readiness says no
-// to whoever asks, then nothing new is taken on, the statement finishes, and the
-// next start has everything.
+// TestTheServerDrains ends the server while a statement runs: readiness fails,
+// then new requests are refused, the statement finishes, and the next start has all
+// data.
 func TestTheServerDrains(t *testing.T) {
 	p := harness.NewProgram(t)
 	p.Env = append(p.Env, "LAKEWARDEN_DRAIN_NOTICE=2s")
@@ -192,8 +192,9 @@ func readiness(p *harness.Program, t *testing.T) int {
 	return resp.StatusCode
 }
 
-// TestAWrongExtensionFileStopsTheStart: the error names the file and what to do.
-func TestAWrongExtensionFileStopsTheStart(t *testing.T) {
+// TestWrongExtensionFileStopsTheStart checks that the error names the file and the
+// remedy.
+func TestWrongExtensionFileStopsTheStart(t *testing.T) {
 	t.Parallel()
 	p := harness.NewProgram(t)
 	good := ""
@@ -263,8 +264,9 @@ func TestHelpOfCommandsNamesTheSettings(t *testing.T) {
 	}
 }
 
-// TestAMemberIsAddedOnce: the second time says who and where.
-func TestAMemberIsAddedOnce(t *testing.T) {
+// TestMemberIsAddedOnce checks that adding a member again fails and names the member and
+// the organisation.
+func TestMemberIsAddedOnce(t *testing.T) {
 	t.Parallel()
 	p := harness.NewProgram(t)
 	org := p.JSON("bootstrap", "--org", "Acme", "--email", "ada@acme.example", "--json")["organisation_id"].(string)

@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-func TestCredentialsThatProveNothing(t *testing.T) {
+func TestInvalidCredentials(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	store, err := s.OpenCatalog(t.Context())
@@ -71,10 +71,10 @@ func TestCredentialsThatProveNothing(t *testing.T) {
 	r.Problem(t, http.StatusUnauthorized)
 }
 
-// TestAnotherOrganisationLooksLikeNone compares, for every operation on a thing,
+// TestAnotherOrganisationLooksMissing compares, for every operation on a thing,
 // what an administrator of another organisation gets for things that exist with
 // what it gets for things that do not: byte for byte the same.
-func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
+func TestAnotherOrganisationLooksMissing(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("t", `SELECT 1 AS id, 'a' AS p`, nil, column{"id", "long"}, column{"p", "string"})

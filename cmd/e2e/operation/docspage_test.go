@@ -11,8 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestThePageOfTheDescriptionNeedsNoOtherServer reads all that a browser would.
-func TestThePageOfTheDescriptionNeedsNoOtherServer(t *testing.T) {
+// TestDocsPageNeedsNoOtherServer reads all that a browser would.
+func TestDocsPageNeedsNoOtherServer(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	anyone := s.Client("", "")

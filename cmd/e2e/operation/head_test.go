@@ -10,8 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestProbesMayAskWithHead: many load balancers and monitors do.
-func TestProbesMayAskWithHead(t *testing.T) {
+// TestProbesAcceptHead checks that probes answer HEAD requests, which many load balancers
+// and monitors send.
+func TestProbesAcceptHead(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.MetricsAddr = "127.0.0.1:0" })
 	apart := harness.Start(t, nil)
@@ -29,7 +30,7 @@ func TestProbesMayAskWithHead(t *testing.T) {
 	require.Empty(t, nobody.Body)
 }
 
-// TestHeadRunsNoStatement: rows are made to be read.
+// TestHeadRunsNoStatement checks that HEAD is refused where GET would run a statement.
 func TestHeadRunsNoStatement(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -11,9 +11,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-// TestAServerWithoutWorkersReadsNoRemoteLog: the engine's reader of remote logs
-// can end its process, so only a process of its own may hold it.
-func TestAServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
+// TestServerWithoutWorkersReadsNoRemoteLog checks that only a worker process may use the
+// engine's reader of remote logs, which can end its process.
+func TestServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)

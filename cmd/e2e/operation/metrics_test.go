@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-func TestMetricsHaveAnAddressOfTheirOwnOnRequest(t *testing.T) {
+func TestMetricsCanHaveTheirOwnAddress(t *testing.T) {
 	require.Equal(t, 200, harness.Start(t, nil).Admin.Call("GET", "/metrics", nil).Status)
 
 	s := harness.Start(t, func(c *harness.Settings) { c.MetricsAddr = "127.0.0.1:0" })

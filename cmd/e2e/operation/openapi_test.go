@@ -124,7 +124,7 @@ func (op operation) body(d description) (schema, bool) {
 	return d.resolve(content.Schema), true
 }
 
-func TestOpenAPIFileIsWhatTheServerSays(t *testing.T) {
+func TestOpenAPIFileEqualsTheServersDescription(t *testing.T) {
 	_, spec := describedRouter(t)
 	raw, err := json.Marshal(spec)
 	require.NoError(t, err)
@@ -188,9 +188,9 @@ func TestOpenAPIListsElevenStatusesForEveryOperation(t *testing.T) {
 	}
 }
 
-// TestOpenAPIHoldsTogether checks what a validator of OpenAPI 3.1 checks of the
+// TestOpenAPIIsConsistent checks what a validator of OpenAPI 3.1 checks of the
 // parts that are used here.
-func TestOpenAPIHoldsTogether(t *testing.T) {
+func TestOpenAPIIsConsistent(t *testing.T) {
 	d := readDescription(t)
 	require.Regexp(t, `^3\.1\.\d+$`, d.OpenAPI)
 	require.Equal(t, "bearer", d.Components.SecuritySchemes["BearerAuth"]["scheme"])

@@ -138,9 +138,9 @@ func pointed(name string) string {
 // an object store, or another table in the place of a governed one.
 var elsewhere = []string{"adoptIdentity", "rotateS3Credential"}
 
-// TestRepliesAreWhatTheDescriptionSays has every operation succeed, and some of
+// TestRepliesMatchTheDescription has every operation succeed, and some of
 // them in more than one way.
-func TestRepliesAreWhatTheDescriptionSays(t *testing.T) {
+func TestRepliesMatchTheDescription(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	c := newDescribedCalls(t)

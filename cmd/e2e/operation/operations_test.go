@@ -46,7 +46,7 @@ func TestAQueryAsAnOperation(t *testing.T) {
 	for _, at := range []string{"createdAt", "startedAt", "finishedAt", "expiresAt"} {
 		require.NotEmpty(t, o[at], at)
 	}
-	// Every format, from what was kept, says what the query itself says.
+	// The stored rows equal those of the query in every format.
 	for _, accept := range []string{harness.Ndjson, harness.CSVType, harness.ArrowType, harness.ParquetType} {
 		direct := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", accept)
 		kept := s.Admin.Result(o, "Accept", accept)
@@ -121,9 +121,9 @@ func TestOperationsThatFail(t *testing.T) {
 	require.Empty(t, temporary(t, s), "nothing is left behind")
 }
 
-// TestManyResultsAtOnceStayBelowTheirCap: room that one result is about to take is
-// not given to another one meanwhile.
-func TestManyResultsAtOnceStayBelowTheirCap(t *testing.T) {
+// TestConcurrentResultsStayWithinTheirLimit checks that space reserved for one result is
+// not given to another one.
+func TestConcurrentResultsStayWithinTheirLimit(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) { c.ResultBytes, c.ResultsOrgBytes, c.MaxRunning = 1, 2, 16 })
 	started := make([]map[string]any, 8)
 	for i := range started {
@@ -152,7 +152,7 @@ func temporary(t *testing.T, s *harness.Server) []string {
 	return files
 }
 
-func TestOperationsAreTheirOwners(t *testing.T) {
+func TestOperationsBelongToTheirOwners(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	ana, bob := s.Member("ana@acme.example", "editor", nil), s.Member("bob@acme.example", "editor", nil)
@@ -212,9 +212,9 @@ func TestCancelledOperations(t *testing.T) {
 	}, 5*time.Second, 50*time.Millisecond)
 }
 
-// TestResultsFollowTheRules: rows that were kept are shown only while a query
-// that ran now would be held to the same rules.
-func TestResultsFollowTheRules(t *testing.T) {
+// TestStoredResultsFollowPolicies checks that stored rows are shown only while the same
+// query, run now, would be subject to the same policies.
+func TestStoredResultsFollowPolicies(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil) // every change of the catalog counts
 	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(100) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
@@ -308,8 +308,8 @@ func TestDiscoveryGoesOnAsAnOperation(t *testing.T) {
 	s.Admin.Result(o).Problem(t, 404)
 }
 
-// TestOperationsOutliveReplicas: any replica shows and cancels what another one
-// runs, and what a replica leaves behind is told as lost.
+// TestOperationsOutliveReplicas checks that any replica shows and cancels operations of
+// another one, and that operations of an ended replica are reported as lost.
 func TestOperationsOutliveReplicas(t *testing.T) {
 	url := pgtest.URL(t)
 	shared := t.TempDir()
@@ -348,9 +348,9 @@ func TestOperationsOutliveReplicas(t *testing.T) {
 	require.Equal(t, "queued", there.Operation(map[string]any{"id": string(silent.ID)})["state"])
 }
 
-// TestAKeptResultThatBrokeOffIsNoResult: a file that lost its end must not be
-// taken for a shorter result.
-func TestAKeptResultThatBrokeOffIsNoResult(t *testing.T) {
+// TestTruncatedStoredResultIsRefused checks that a truncated file is not taken for a
+// shorter result.
+func TestTruncatedStoredResultIsRefused(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	o := s.Admin.Await(s.Admin.Start("SELECT i FROM range(20000) t(i)"))

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTwoServersOnOnePostgres is the main flow with the catalog in Postgres and
-// a second server beside the first: what one changes holds on the other.
+// a second server: the changes of one apply on the other.
 func TestTwoServersOnOnePostgres(t *testing.T) {
 	url := pgtest.URL(t)
 	s := harness.Start(t, func(c *harness.Settings) {

@@ -100,7 +100,7 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 	require.Empty(t, harness.Leaked(t, s, s3test.SecretAccessKey))
 }
 
-func TestAStoreOfResultsThatIsAwayFailsOperationsOnly(t *testing.T) {
+func TestUnavailableStoreOfResultsFailsOperationsOnly(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)

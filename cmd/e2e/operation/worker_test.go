@@ -12,8 +12,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestWorkersOutliveTheSignalOfAShutdown: service managers send it to all
-// processes of a service, and statements get the time of the drain.
+// TestWorkersOutliveTheSignalOfAShutdown checks that workers ignore the signal of a
+// shutdown, which service managers send to all processes of a service, so that statements
+// can use the time of the drain.
 func TestWorkersOutliveTheSignalOfAShutdown(t *testing.T) {
 	before := harness.WorkerProcesses(t)
 	s := harness.Start(t, nil)

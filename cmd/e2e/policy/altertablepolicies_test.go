@@ -33,9 +33,10 @@ func hiding(t *testing.T) (s *harness.Server, ben *harness.Client, path, other s
 	return s, s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"}), s.TablePath("loans"), s.TablePath("wild")
 }
 
-// TestNoNewNameBringsAPermitIntoForce: a permit about a column that a table lacks
-// allows nothing there, and whoever may change tables cannot make it allow.
-func TestNoNewNameBringsAPermitIntoForce(t *testing.T) {
+// TestRenamesBringNoPermitIntoForce checks that a permit about a column that the table
+// lacks allows nothing, and that a caller who may change tables cannot bring it into
+// force.
+func TestRenamesBringNoPermitIntoForce(t *testing.T) {
 	t.Parallel()
 	s, ben, path, other := hiding(t)
 	mine := list{list{1.0, "a", "mine"}}
@@ -67,22 +68,22 @@ func TestNoNewNameBringsAPermitIntoForce(t *testing.T) {
 		require.Equal(t, mine, ben.Rows("SELECT * FROM "+s.Schema+"."+table), table)
 	}
 
-	// A column that is seen is said to exist; other names are free.
+	// The name of a visible column is refused as taken; other names are free.
 	code, _ := answersAlike(ben, "POST", path, other, "/columns", object{"name": "TENANT", "type": "string"}).Problem(t, 409)
 	require.Equal(t, "already_exists", code)
 	require.Equal(t, 200, answersAlike(ben, "POST", path, other, "/columns", object{"name": "more", "type": "string"}).Status)
 	require.Equal(t, 200, answersAlike(ben, "PATCH", path, other, "/columns/more", object{"name": "else"}).Status)
 
-	// A hidden column is not told from one of other tables.
+	// A hidden column cannot be distinguished from one of other tables.
 	s.Rule("cls", "", "note", `{"effect":"forbid","subject":{"role":"builder"}}`)
 	code, fields := ben.Call("POST", path+"/columns", object{"name": "Note", "type": "string"}).Problem(t, 409)
 	require.Equal(t, "column_in_use", code)
 	require.Equal(t, []string{"policies"}, fields)
 }
 
-// TestNoRestoreBringsAPermitIntoForce: nor does a column that only a former
-// version has.
-func TestNoRestoreBringsAPermitIntoForce(t *testing.T) {
+// TestRestoresBringNoPermitIntoForce checks that a restore of a version with a column
+// that the table now lacks does not bring a permit about it into force.
+func TestRestoresBringNoPermitIntoForce(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("loans", `SELECT i AS id, 'x' AS shared FROM range(3) t(i)`, nil, column{"id", "long"}, column{"shared", "string"})

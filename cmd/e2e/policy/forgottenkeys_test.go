@@ -12,9 +12,10 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestAForgottenTransactionIsNotDoneAgain: a server ended before it kept its reply,
-// and the table has forgotten the transaction since, as its properties ask.
-func TestAForgottenTransactionIsNotDoneAgain(t *testing.T) {
+// TestForgottenTransactionIsNotRepeated checks a write whose server ended before it
+// stored its reply, and whose transaction the table has forgotten since, as its
+// properties request.
+func TestForgottenTransactionIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	path := s.Create("t", object{"properties": object{

@@ -36,10 +36,10 @@ func idsAt(c *harness.Client, from string, version float64) (out list) {
 	return out
 }
 
-// TestARowPolicyFollowsItsColumnIntoFormerVersions: what is called region now
-// decides the rows of every version, whatever it was called then, and what was
-// called region then decides none.
-func TestARowPolicyFollowsItsColumnIntoFormerVersions(t *testing.T) {
+// TestRowPolicyFollowsItsColumnIntoHistoricalVersions checks that the column that is
+// called region now decides the rows of every version, whatever its name was then, and
+// that a column that was called region then decides none.
+func TestRowPolicyFollowsItsColumnIntoHistoricalVersions(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path, from := s.Regional("sw"), s.Schema+".sw"
@@ -63,9 +63,9 @@ func TestARowPolicyFollowsItsColumnIntoFormerVersions(t *testing.T) {
 	}
 }
 
-// TestNoOtherColumnOfTheNameDecidesFormerRows: a version without the column that a
-// policy decides by shows no row, also where another column had its name.
-func TestNoOtherColumnOfTheNameDecidesFormerRows(t *testing.T) {
+// TestOtherColumnOfTheNameDecidesNoHistoricalRows checks that a version without the
+// column of a policy shows no row, even if another column had the column's name.
+func TestOtherColumnOfTheNameDecidesNoHistoricalRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path, from := s.Regional("again"), s.Schema+".again"
@@ -82,10 +82,10 @@ func TestNoOtherColumnOfTheNameDecidesFormerRows(t *testing.T) {
 	}
 }
 
-// TestAFormerColumnBringsNoPermitIntoForce: a permit of every table that has a
-// column is not in force where the newest version lacks it, and so shows no row of
-// a historical version that has it.
-func TestAFormerColumnBringsNoPermitIntoForce(t *testing.T) {
+// TestHistoricalColumnBringsNoPermitIntoForce checks a permit for every table with a
+// certain column. It is not in force if the newest version lacks the column, and so shows
+// no row of a historical version that has it.
+func TestHistoricalColumnBringsNoPermitIntoForce(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path, from := s.Regional("loans"), s.Schema+".loans"
@@ -99,10 +99,10 @@ func TestAFormerColumnBringsNoPermitIntoForce(t *testing.T) {
 	require.Len(t, idsAt(s.Admin, from, first), 4)
 }
 
-// TestAPolicyOfAFormerColumnHides: a policy of all tables restricts a column that only a
-// historical version has. It hides the rows of that version, also if no other row policy
-// applies to the newest version.
-func TestAPolicyOfAFormerColumnHides(t *testing.T) {
+// TestPolicyOnHistoricalColumnHidesRows checks a policy for all tables about a column
+// that only a historical version has. It hides the rows of that version, even if no other
+// row policy applies to the newest version.
+func TestPolicyOnHistoricalColumnHidesRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path, from := s.Regional("open"), s.Schema+".open"
@@ -117,8 +117,8 @@ func TestAPolicyOfAFormerColumnHides(t *testing.T) {
 	require.Len(t, idsAt(s.Admin, from, first), 4)
 }
 
-// withTextPolicy has a row policy written by hand in force while f runs, beside one that
-// permits all where it is a forbid. Without a table it is one of every table.
+// withTextPolicy has a row policy written by hand in force while f runs, and if it
+// forbids, another one that permits all. Without a table it is a policy of every table.
 func withTextPolicy(s *harness.Server, table, text string, f func()) {
 	s.T.Helper()
 	policies := "/v1/organisations/" + s.Boot.OrganisationID + "/policies"

@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestHiddenRowsAreNotDestroyed: who does not see all of a table takes away
-// neither its files nor the values of a column.
+// TestHiddenRowsAreNotDestroyed checks that a caller who does not see the whole table can
+// remove neither its files nor the values of a column.
 func TestHiddenRowsAreNotDestroyed(t *testing.T) {
 	t.Parallel()
 	s, ben, path, other := hiding(t)
@@ -44,7 +44,7 @@ func TestHiddenRowsAreNotDestroyed(t *testing.T) {
 		s.Admin.OK("DELETE", s.TablePath(kind)+"?purge=true", nil)
 	}
 
-	// A builder who sees all of it does all of that; and files that stay are no loss.
+	// A builder who sees the whole table may do all of that; files that stay are not lost.
 	zoe := s.Member("zoe@acme.example", "builder", nil)
 	s.Table("plain", `SELECT 1 AS id, 2 AS more`, nil, column{"id", "long"}, column{"more", "long"})
 	zoe.OK("DELETE", s.TablePath("plain")+"/columns/more", nil)
@@ -53,8 +53,9 @@ func TestHiddenRowsAreNotDestroyed(t *testing.T) {
 	require.DirExists(t, filepath.Join(s.Root, "loans", "_delta_log"))
 }
 
-// TestRetentionIsAnAdministratorsToShorten: also that of the log, and by a restore.
-func TestRetentionIsAnAdministratorsToShorten(t *testing.T) {
+// TestOnlyAdministratorsShortenRetention checks the retention of files and of the log,
+// also through a restore.
+func TestOnlyAdministratorsShortenRetention(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", nil)
@@ -79,9 +80,9 @@ func TestRetentionIsAnAdministratorsToShorten(t *testing.T) {
 	}
 }
 
-// TestWhoSeesAPartIsToldWhatStandsAgainstIt: the credential is not at fault. Who
-// lacks the scope learns of that only.
-func TestWhoSeesAPartIsToldWhatStandsAgainstIt(t *testing.T) {
+// TestRefusalsOfFilteredCallersNameTheReason checks that the refusal does not blame the
+// credential. A caller who lacks the scope learns only that.
+func TestRefusalsOfFilteredCallersNameTheReason(t *testing.T) {
 	s, ben, path, _ := hiding(t)
 	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "half", "expr": "id / 2 < 1000"}}})
 	viewer := s.Member("vic@acme.example", "viewer", map[string]string{"tenant": "a"})

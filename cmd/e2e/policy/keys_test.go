@@ -116,8 +116,8 @@ func TestKeysExpireAsAsked(t *testing.T) {
 	require.Equal(t, at.Format(time.RFC3339), record["expires_at"])
 }
 
-// TestKeysGrantNoMoreThanTheirCreator: neither a role nor a key can make
-// itself wider.
+// TestKeysGrantNoMoreThanTheirCreator checks that neither a role nor a key can extend its
+// own rights.
 func TestKeysGrantNoMoreThanTheirCreator(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -255,7 +255,7 @@ func TestAKeyLimitedToAWorkspaceReachesItAndTheDefaultOne(t *testing.T) {
 		require.Equal(t, c.one, sees(c.who, schemas["one"], "t"))
 		require.Equal(t, c.two, sees(c.who, schemas["two"], "t"))
 	}
-	// What a limited key makes is no wider.
+	// A limited key creates no key with a wider reach.
 	inherited, record := limited.NewKey(map[string]any{"scopes": []string{"write"}})
 	require.Equal(t, first, record["workspace_id"])
 	require.False(t, sees(inherited, schemas["two"], "t"))
@@ -270,7 +270,7 @@ func TestAKeyLimitedToAWorkspaceReachesItAndTheDefaultOne(t *testing.T) {
 }
 
 // TestChangesCountFromTheNextStatementOn makes each kind of change through this
-// server, and through another process's store beside it, where a second may pass.
+// server, and through the store of another process, where a second may pass.
 func TestChangesCountFromTheNextStatementOn(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestRenamedColumnOfAPolicyClosesTheTable: another writer renames a column that a
-// policy hides or masks. What the policy protects is shown under no name.
+// TestRenamedColumnOfAPolicyClosesTheTable has another writer rename a column that a
+// policy hides or masks. The protected values are shown under no name.
 func TestRenamedColumnOfAPolicyClosesTheTable(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -69,7 +69,7 @@ func TestRenamedColumnOfAPolicyClosesTheTable(t *testing.T) {
 
 // TestRenamesRacePolicies renames a column on one server while a mask for it is
 // stored on another, over and over: the mask is refused, follows the column, or
-// closes the table. Nobody for whom the column is masked ever sees a value of it.
+// closes the table. No caller for whom the column is masked sees a value of it.
 func TestRenamesRacePolicies(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)

@@ -130,7 +130,7 @@ func hashOf(s *harness.Server, table, value string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// TestMasksOnEveryPath: what is masked is masked before anything looks at it.
+// TestMasksOnEveryPath checks that values are masked before any expression reads them.
 func TestMasksOnEveryPath(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -282,7 +282,8 @@ func TestTheStrictestPolicyWins(t *testing.T) {
 	require.Equal(t, []any{[]any{0.0}}, ana.Rows("SELECT min(id) FROM "+s.Schema+".a"))
 }
 
-// TestColumnPoliciesByText: text and definition mean the same.
+// TestColumnPoliciesByText checks that a policy by text and one by definition mean the
+// same.
 func TestColumnPoliciesByText(t *testing.T) {
 	t.Parallel()
 	s, base, fqn := policyWorld(t)

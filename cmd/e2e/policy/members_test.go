@@ -56,7 +56,7 @@ func TestMembersTheirRolesAndAttributes(t *testing.T) {
 	}
 	code, _ := s.Admin.Call("PUT", org+"/users/"+s.Admin.User+"/role", map[string]string{"role": "viewer"}).Problem(t, 409)
 	require.Equal(t, "last_admin", code)
-	// Nobody grants above themselves, nor rules who stands above.
+	// Nobody grants a role above their own, or changes a member with one.
 	narrow, _ := s.Admin.NewKey(map[string]any{"scopes": []string{"users:write"}})
 	narrow.OK("PUT", org+"/users/"+ana.User+"/role", map[string]string{"role": "admin"})
 }

@@ -203,7 +203,7 @@ func TestOrganisationWidePolicies(t *testing.T) {
 	require.Equal(t, 4.0, ana.Count(s.Schema+".people"))
 	require.Equal(t, 2.0, ana.Count(s.Schema+".other"))
 	require.Equal(t, 4.0, ana.Count(s.Schema+".plain"), "a table without the column is not concerned")
-	// A table that comes later is covered from its first moment.
+	// A table that is created later is covered from its creation.
 	s.Table("late", `SELECT 'r1' AS "Region" UNION ALL SELECT 'r2'`, nil, column{"Region", "string"})
 	require.Equal(t, 1.0, ana.Count(s.Schema+".late"), "whatever the case of the name")
 	late := s.Admin.OK("POST", base+"/simulate", map[string]any{"tableFqn": "lake." + s.Schema + ".late", "userId": ana.User})
@@ -212,9 +212,9 @@ func TestOrganisationWidePolicies(t *testing.T) {
 	require.Empty(t, s.Admin.OK("GET", base+"?tableFqn=lake."+s.Schema+".people", nil)["policies"], "a list by table has those of the table")
 }
 
-// TestDefinitionsComeBackInFullShape: every member that the interface names is in
-// every reply, null where it is not set, and what comes back can be sent again.
-func TestDefinitionsComeBackInFullShape(t *testing.T) {
+// TestDefinitionsAreReturnedInFull checks that every reply has every member of the
+// interface, null where it is not set, and that a reply can be sent back.
+func TestDefinitionsAreReturnedInFull(t *testing.T) {
 	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	subject := func(name string, value any) object {

@@ -60,8 +60,8 @@ func TestSimulationAndEffectivePolicies(t *testing.T) {
 	}
 }
 
-// TestFilteredCallersLearnNothingFromDescriptions: counts, sizes, metrics and
-// parameters of commits speak of hidden rows.
+// TestFilteredCallersLearnNothingFromDescriptions checks that filtered callers get no
+// counts, sizes, metrics or parameters of commits, which depend on hidden rows.
 func TestFilteredCallersLearnNothingFromDescriptions(t *testing.T) {
 	s, _, _ := policyWorld(t)
 	table := "/v1/tables/lake/" + s.Schema + "/people"

@@ -106,7 +106,7 @@ func TestRefusalsNameTheirReason(t *testing.T) {
 }
 
 // TestInvalidBinaryParametersAreExplained compares texts with bytes. The error for a text
-// that is not a binary value says how bytes are written.
+// that is not a binary value explains how bytes are written.
 func TestInvalidBinaryParametersAreExplained(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -218,9 +218,9 @@ func TestTablesWithDamagedCheckpointsStayOpen(t *testing.T) {
 	require.Len(t, s.Admin.OK("GET", s.TablePath("v")+"/history", nil)["versions"], 1)
 }
 
-// TestADamagedCheckpointIsReadByNoEngine: a table of many partitions, of which statements
-// read all, is read through its log otherwise.
-func TestADamagedCheckpointIsReadByNoEngine(t *testing.T) {
+// TestNoEngineReadsDamagedCheckpoint uses a table of many partitions, all of which
+// statements read, because the engine reads the log of such a table itself.
+func TestNoEngineReadsDamagedCheckpoint(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	dir := s.Table("t", "SELECT i AS id, i AS p FROM range(70) t(i)", []string{"p"}, column{"id", "long"}, column{"p", "long"})

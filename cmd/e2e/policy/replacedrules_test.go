@@ -15,8 +15,8 @@ import (
 )
 
 // TestRulesCloseVersionsOfAReplacedTable checks that a policy about either table closes
-// the versions to callers to whom it does not show everything, on every path and with
-// the same error.
+// the versions to callers from whom it hides anything, on every path and with the same
+// error.
 func TestRulesCloseVersionsOfAReplacedTable(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

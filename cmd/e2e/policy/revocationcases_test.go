@@ -17,7 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// OpenCatalog opens the catalog beside the server, as the command line does.
+// openCatalog opens the catalog next to the server, as the command line does.
 func openCatalog(s *harness.Server) catalog.Store {
 	s.T.Helper()
 	store, err := s.OpenCatalog(context.Background())

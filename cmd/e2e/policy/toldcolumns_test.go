@@ -13,8 +13,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// TestNoSpellingTellsOfAHiddenColumn: names have other spellings in SQL and in JSON.
-func TestNoSpellingTellsOfAHiddenColumn(t *testing.T) {
+// TestNoSpellingRevealsAHiddenColumn tries the spellings that a name can have in SQL and
+// in JSON.
+func TestNoSpellingRevealsAHiddenColumn(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	odd := []string{"P&L", `a"b`, "x`y", "naïve <b>"}
@@ -66,9 +67,9 @@ func constraintNames(c *harness.Client, path string) (out []string) {
 	return out
 }
 
-// TestAnUnreadableConstraintTellsNothing: one of another writer that has no certain
-// meaning here is about all that its text mentions.
-func TestAnUnreadableConstraintTellsNothing(t *testing.T) {
+// TestUnreadableConstraintRevealsNothing checks a constraint of another writer whose
+// meaning is not certain. It counts as about every column that its text mentions.
+func TestUnreadableConstraintRevealsNothing(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("t", "SELECT i AS id, i AS c FROM range(3) t(i)", nil, column{"id", "long"}, column{"c", "long"})
@@ -93,9 +94,9 @@ func TestAnUnreadableConstraintTellsNothing(t *testing.T) {
 	require.Equal(t, []string{"theirs"}, constraintNames(s.Admin, path))
 }
 
-// TestConstraintsAreNoDictionaryOfMaskedValues: what stands in a constraint over a
-// masked column can be held against its hashes.
-func TestConstraintsAreNoDictionaryOfMaskedValues(t *testing.T) {
+// TestConstraintsDoNotRevealMaskedValues checks that constraints over a masked column are
+// not shown: their literals could be compared with its hashes.
+func TestConstraintsDoNotRevealMaskedValues(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("t", "SELECT i AS id, 'grade-' || i AS grade FROM range(3) t(i)", nil, column{"id", "long"}, column{"grade", "string"})

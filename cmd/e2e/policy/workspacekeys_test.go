@@ -21,7 +21,7 @@ func newWorkspace(s *harness.Server, name string) space {
 }
 
 // reaches reports whether a caller sees the table of a workspace, and requires
-// that every way to it says the same.
+// that every route agrees.
 func reaches(c *harness.Client, s space) bool {
 	c.T.Helper()
 	seen := c.Query("SELECT id FROM "+s.schema+".t").Status == 200
@@ -119,7 +119,7 @@ func TestKeyReachesItsWorkspaces(t *testing.T) {
 	require.True(t, reaches(every, late))
 	require.False(t, reaches(limited, late))
 
-	// A kept result is read by keys that reach its tables, no others.
+	// A stored result is only read by keys that reach its tables.
 	kept := every.Await(every.Start("SELECT id FROM " + two.schema + ".t"))["id"].(string)
 	require.Equal(t, 200, named.Call("GET", "/v1/operations/"+kept+"/result", nil).Status)
 	code, _ := limited.Call("GET", "/v1/operations/"+kept+"/result", nil).Problem(t, 409)

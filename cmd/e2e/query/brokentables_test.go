@@ -97,9 +97,9 @@ func TestABrokenLogIsAClearErrorAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
-// TestANewBrokenTableIsReportedAndNotRegistered: discovery tells of folders
-// that it cannot register.
-func TestANewBrokenTableIsReportedAndNotRegistered(t *testing.T) {
+// TestNewBrokenTableIsReportedAndNotRegistered checks that discovery reports folders that
+// it cannot register.
+func TestNewBrokenTableIsReportedAndNotRegistered(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := harness.WriteTable(t, filepath.Join(s.Root, "broken"), `SELECT 1 AS id`, nil, column{"id", "long"})
@@ -165,10 +165,10 @@ func TestDamagedDataIsAClearErrorAndTheSessionLives(t *testing.T) {
 	}
 }
 
-// TestMissingFilesAreTheMatterOfWhoNeedsThem takes away files of which a filtered
-// caller sees no row: that caller's answers stay as they are, in every way of reading,
-// and the others are told what is wrong.
-func TestMissingFilesAreTheMatterOfWhoNeedsThem(t *testing.T) {
+// TestMissingFilesFailOnlyStatementsThatNeedThem deletes files of which a filtered
+// caller sees no row: the replies to that caller remain the same, in every way of
+// reading, and other callers get the reason.
+func TestMissingFilesFailOnlyStatementsThatNeedThem(t *testing.T) {
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	s := harness.StartS3Server(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestNoStatementSeesDeletedRows: rows behind deletion vectors are gone for those who
-// see all rows and for those who see some, whichever way a statement is run: in place,
-// from a copy, by position, as older version, or failing on values.
+// TestNoStatementSeesDeletedRows checks that callers who see all rows and callers who see
+// some do not see rows behind deletion vectors, however a statement runs: in place, from
+// a copy, by position, over a historical version, or with an error about a value.
 func TestNoStatementSeesDeletedRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -40,7 +40,7 @@ func TestNoStatementSeesDeletedRows(t *testing.T) {
 			require.Equal(t, list{list{float64(len(want))}}, who.Rows("SELECT count(*) FROM "+table+where), name)
 			require.Equal(t, list{list{sum}}, who.Rows("SELECT CAST(sum(a.id) AS BIGINT) FROM "+table+" a JOIN "+table+
 				" b ON a.id = b.id AND a.region = b.region WHERE a.id < 12"), name)
-			for range 2 { // the second time it may be kept
+			for range 2 { // the second time it may be cached
 				for _, condition := range []string{
 					"id = CAST(n AS BIGINT) AND id < 12 AND n NOT LIKE '%x%'", "CAST(n AS BIGINT) < 12", "CAST(n AS BIGINT) BETWEEN 0 AND 11",
 					"abs(CAST(n AS BIGINT)) < 12", "CASE WHEN CAST(n AS BIGINT) < 12 THEN true ELSE false END",

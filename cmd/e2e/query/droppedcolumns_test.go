@@ -9,9 +9,10 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestADroppedColumnStaysHiddenInFormerVersions: a policy of every table that hides or
-// masks a column goes on without it, whatever the column was called before.
-func TestADroppedColumnStaysHiddenInFormerVersions(t *testing.T) {
+// TestDroppedColumnStaysHiddenInHistoricalVersions checks that a policy of every table
+// that hides or masks a column applies to historical versions that have the column,
+// whatever its name was then.
+func TestDroppedColumnStaysHiddenInHistoricalVersions(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	for _, kind := range []string{"cls", "mask"} {
@@ -64,9 +65,9 @@ func TestADroppedColumnStaysHiddenInFormerVersions(t *testing.T) {
 	}
 }
 
-// TestARowPolicyHoldsItsColumn: a column that decides rows is not dropped, whoever the
-// policy is for.
-func TestARowPolicyHoldsItsColumn(t *testing.T) {
+// TestColumnOfARowPolicyIsNotDropped checks that a column that decides rows cannot be
+// dropped, whoever the policy is for.
+func TestColumnOfARowPolicyIsNotDropped(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := s.Regional("t")

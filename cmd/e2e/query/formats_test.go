@@ -91,7 +91,7 @@ func everyFormat(c *harness.Client, sql string) inEveryFormat {
 	return out
 }
 
-// arrowValue says an Arrow value as the JSON format says it, by its own rules.
+// arrowValue converts an Arrow value to that of the JSON format, independently of the server.
 func arrowValue(col arrow.Array, row int) any {
 	if col.IsNull(row) {
 		return nil
@@ -141,7 +141,7 @@ func arrowValue(col arrow.Array, row int) any {
 	return json.Number(col.ValueStr(row))
 }
 
-// number is a float as JSON can say it: what is no number is text.
+// number returns a float as JSON represents it: NaN and the infinities are text.
 func number(f float64, bits int) any {
 	if f != f || f > 1.7976931348623157e308 || f < -1.7976931348623157e308 {
 		return fmt.Sprint(f)
@@ -200,7 +200,7 @@ func like(a, b any) bool {
 	return x == y || x == "-0" && y == "0" || x == "0" && y == "-0"
 }
 
-func TestAllFormatsSayTheSame(t *testing.T) {
+func TestAllFormatsHaveTheSameRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("types", harness.EveryType, nil, harness.EveryColumn...)
@@ -297,7 +297,7 @@ func trailers(c *harness.Client, accept string, body map[string]any) (http.Heade
 	return resp.Trailer, text
 }
 
-func TestLimitsCutAndSaySo(t *testing.T) {
+func TestLimitsTruncateAndReportIt(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	big := "SELECT i, 'row ' || i AS word FROM range(150000) t(i)"

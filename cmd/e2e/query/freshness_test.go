@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-func TestAStatementSaysHowOldItsViewOfRemoteLogsMayBe(t *testing.T) {
+func TestStatementsBoundTheAgeOfRemoteLogs(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
@@ -60,10 +60,10 @@ func TestAStatementSaysHowOldItsViewOfRemoteLogsMayBe(t *testing.T) {
 	require.Equal(t, []string{"max_staleness_ms"}, fields)
 }
 
-// TestPoliciesAreNotAskedAboutOldColumns: a policy that follows a column to its new
-// name, given by another writer, does not uncover the old one to whoever asks for an
-// old view of the table.
-func TestPoliciesAreNotAskedAboutOldColumns(t *testing.T) {
+// TestStaleViewUncoversNoRenamedColumn has another writer give a column another name, and the policy
+// follow it. A caller who accepts an old view of the table does not see the column under
+// its old name.
+func TestStaleViewUncoversNoRenamedColumn(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
@@ -90,9 +90,9 @@ deltalake.write_deltalake(uri, pa.table({"area": pa.array(["now"]), "id": pa.arr
 	require.Eventually(t, func() bool { return columns() == "[[77]]" }, 10*time.Second, 50*time.Millisecond)
 }
 
-// TestReplicasTellEachOtherOfCommits: what one server has committed to a remote
-// table the other sees without looking for it every time.
-func TestReplicasTellEachOtherOfCommits(t *testing.T) {
+// TestReplicasAnnounceCommits checks that a server sees the commits of another one to a
+// remote table without reading the log for every statement.
+func TestReplicasAnnounceCommits(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket, database := store.Bucket(t), pgtest.URL(t)

@@ -16,10 +16,10 @@ import (
 	objfile "github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// TestAFileThatKillsTheEngineCostsOneStatement reads lists as old writers lay
+// TestFileThatCrashesTheEngineFailsOneStatement reads lists as old writers lay
 // them out, on which the engine may fail one of its own assertions. The
 // statement may fail; the next one works, for everybody.
-func TestAFileThatKillsTheEngineCostsOneStatement(t *testing.T) {
+func TestFileThatCrashesTheEngineFailsOneStatement(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("old", `SELECT [1::BIGINT] AS list`, nil, column{"list", "array<long>"})

@@ -57,8 +57,9 @@ func mappedTable(s *harness.Server, name string, properties map[string]string) {
 	require.NoError(t, err)
 }
 
-// TestMappedAndPartitionedTables: readers of all rows and of some get the values of
-// partition columns, which the engine's own reader of the log would lose.
+// TestMappedAndPartitionedTables checks that callers who see all rows and callers who see
+// some get the values of partition columns, which the engine's own reader of the log
+// would lose.
 func TestMappedAndPartitionedTables(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

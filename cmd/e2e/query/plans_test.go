@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-func TestAPlanTellsNothingOfRules(t *testing.T) {
+func TestPlansRevealNoPolicies(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5) t(i)`, nil, column{"id", "long"},

@@ -10,11 +10,11 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestRepeatedStatementsTellNothing asks statements again and again with
+// TestRepeatedStatementsRevealNothing asks statements again and again with
 // arguments, over tables in which a hidden row decides how many files an argument
 // needs, and so how a statement is read from its third run on. Nothing but time
 // may tell how: every run gives the same bytes.
-func TestRepeatedStatementsTellNothing(t *testing.T) {
+func TestRepeatedStatementsRevealNothing(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) { c.Threads = 1 })
 	columns := []column{{"id", "long"}, {"name", "string"}, {"tenant", "string"}}
 	for table, hidden := range map[string]int{"mild": 5432, "wild": 777} {

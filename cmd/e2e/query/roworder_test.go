@@ -9,10 +9,10 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestOrderOfRowsTellsNothing: after every kind of write and after optimize, visible
-// rows come in an order that does not follow from how many hidden ones there are. A
-// file of many rows has several row groups, which threads write.
-func TestOrderOfRowsTellsNothing(t *testing.T) {
+// TestOrderOfRowsRevealsNothing checks that after every kind of write and after optimize
+// the order of visible rows does not depend on the number of hidden rows. A file of many
+// rows has several row groups, which several threads write.
+func TestOrderOfRowsRevealsNothing(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	eva := s.Member("eva@acme.example", "editor", map[string]string{"tenant": "a"})

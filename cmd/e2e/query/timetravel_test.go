@@ -20,9 +20,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// TestAnOldVersionDoesNotShakeOffAPolicy adds a column and then filters every
+// TestHistoricalVersionsKeepPolicies adds a column and then filters every
 // table by it: the version before has no such column, and so nothing to show.
-func TestAnOldVersionDoesNotShakeOffAPolicy(t *testing.T) {
+func TestHistoricalVersionsKeepPolicies(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("notes", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
@@ -50,8 +50,8 @@ func TestAnOldVersionDoesNotShakeOffAPolicy(t *testing.T) {
 	require.Equal(t, 0.0, count(old+1), "the newest version")
 }
 
-// TestNothingOfAPolicyIsClearedByAccident: what only PUT can clear stays.
-func TestNothingOfAPolicyIsClearedByAccident(t *testing.T) {
+// TestPatchClearsNoPartOfAPolicy checks that only PUT clears members of a policy.
+func TestPatchClearsNoPartOfAPolicy(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("sales", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
@@ -100,9 +100,10 @@ func TestTheLastLineSaysWhatBrokeAResultOff(t *testing.T) {
 	require.Equal(t, "value_error", failed.Error.Code)
 }
 
-// TestAVacuumedVersionIsNoBrokenTable: who reads a former version is told why its
-// files are gone; one of the newest version that is gone is a defect.
-func TestAVacuumedVersionIsNoBrokenTable(t *testing.T) {
+// TestVacuumedVersionIsReportedAsVacuumed checks that a statement about a historical
+// version whose files a vacuum deleted gets this reason, while a missing file of the
+// newest version is reported as a defect.
+func TestVacuumedVersionIsReportedAsVacuumed(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"))

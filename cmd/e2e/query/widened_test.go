@@ -10,7 +10,7 @@ import (
 )
 
 // TestWidenedColumnsAreComparedInTheirType writes rows, widens their columns and
-// compares on every path with constants that only the wider type can say.
+// compares on every path with constants that only the wider type can hold.
 func TestWidenedColumnsAreComparedInTheirType(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

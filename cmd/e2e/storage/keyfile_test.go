@@ -11,9 +11,10 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestALostKeyFileIsNotReplaced: beside credentials that only it opens, a new one
-// would hide the loss until it is too late.
-func TestALostKeyFileIsNotReplaced(t *testing.T) {
+// TestLostKeyFileIsNotReplaced checks that the server does not create a new key file
+// while the catalog has credentials that only the lost one opens: that would hide the
+// loss.
+func TestLostKeyFileIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Stop()

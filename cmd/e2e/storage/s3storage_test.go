@@ -147,7 +147,7 @@ func TestS3CredentialsRotate(t *testing.T) {
 	}
 	require.Equal(t, made, s.Admin.OK("GET", path, nil))
 
-	// Readers go on while the credential changes below them.
+	// Readers continue while the credential changes.
 	stop, failures := make(chan struct{}), make(chan int, 1)
 	go func() {
 		failed := 0
@@ -176,7 +176,7 @@ func TestS3CredentialsRotate(t *testing.T) {
 	s.Restart()
 	require.Equal(t, 200, history().Status)
 
-	// And when the store stops accepting it, that is said in time.
+	// When the store stops accepting it, that is reported in time.
 	store.RemoveUser(t, newKey)
 	code, _ := history().Problem(t, 503)
 	require.Equal(t, "storage_unavailable", code)
@@ -286,8 +286,8 @@ func TestS3ConfigurationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestEndpointsAreGuarded: without leave the server does not talk to its own
-// network, whatever the name.
+// TestEndpointsAreGuarded checks that the server does not connect to private networks
+// unless that is allowed, whatever the name of the endpoint.
 func TestEndpointsAreGuarded(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 100)
@@ -315,8 +315,9 @@ func TestEndpointsAreGuarded(t *testing.T) {
 	require.Empty(t, asked, "nothing was sent")
 }
 
-// TestAStoreThatHangs: it takes connections and requests, and never answers.
-func TestAStoreThatHangs(t *testing.T) {
+// TestStoreThatHangs checks a store that accepts connections and requests and never
+// answers.
+func TestStoreThatHangs(t *testing.T) {
 	gone := make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

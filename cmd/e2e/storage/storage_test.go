@@ -78,9 +78,9 @@ func TestOnlyAdministratorsNameDirectories(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(s.Config.LocalRoots[0], "x"))
 }
 
-// TestASecondOrganisationLearnsWhatLocalStorageTakes: the setting is the
-// operator's, and is named to whoever has to ask for it.
-func TestASecondOrganisationLearnsWhatLocalStorageTakes(t *testing.T) {
+// TestSecondOrganisationIsToldTheSettingForLocalStorage checks that the refusal names the
+// operator's setting.
+func TestSecondOrganisationIsToldTheSettingForLocalStorage(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	other, _ := s.Organisation("other")
@@ -250,9 +250,9 @@ func TestPersonalAndWorkspaceConfigsAreVisibleToTheirPeopleOnly(t *testing.T) {
 	joeInTeam.Call("GET", harness.ConfigsPath+"/"+shared["configId"].(string), nil).Problem(t, 404)
 }
 
-// TestARoleInAWorkspaceCountsThere: a viewer of the organisation who is a
-// builder of a workspace builds there and nowhere else.
-func TestARoleInAWorkspaceCountsThere(t *testing.T) {
+// TestWorkspaceRoleAppliesInItsWorkspace checks that a viewer of the organisation who is
+// a builder of a workspace may build there and nowhere else.
+func TestWorkspaceRoleAppliesInItsWorkspace(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})

@@ -54,7 +54,7 @@ func TestTablesWithAbsolutePathsAreReadAndChanged(t *testing.T) {
 			s := harness.Start(t, func(c *harness.Settings) { c.Store = store })
 			dir := filepath.Join(s.Root, "t")
 			absoluteTable(s, "t", storedAt(s, dir))
-			absoluteTable(s, "t2", storedAt(s, dir)) // the files of t2 lie in t
+			absoluteTable(s, "t2", storedAt(s, dir)) // the files of t2 are in t
 			require.EqualValues(t, 1.0, s.Discover()["tablesAdded"])
 			from := s.Schema + ".t"
 			ana := s.Member("ana@acme.example", "viewer", map[string]string{"who": "u1"})

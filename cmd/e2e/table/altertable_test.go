@@ -38,7 +38,7 @@ func TestColumnsAreAddedChangedAndDropped(t *testing.T) {
 	refused(422, "invalid_field", "type", "POST", "/columns", object{"name": "x", "type": "variant"})
 	require.Equal(t, 422, s.Admin.Call("POST", path+"/columns", object{"name": "x", "type": "long", "default": 1}).Status)
 
-	// What names a column keeps its name and type; a comment is no matter.
+	// A rule that names a column keeps its name and type; its comment may change.
 	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "small", "expr": "b < 100"}}})
 	s.Admin.OK("PUT", path+"/columns/id/settings", object{"isPrimaryKey": true})
 	refused(409, "column_in_use", "constraints", "PATCH", "/columns/B", object{"name": "bb"})
@@ -111,9 +111,9 @@ func TestWidenedColumnsAreReadRight(t *testing.T) {
 	require.Equal(t, list{list{7.0, 10.5}}, s.Admin.Rows("SELECT i, f"+from+" WHERE i = 7"))
 }
 
-// TestNoChangeShakesAPolicyOff: a column that a policy names stays, whoever the policy
-// is for and whether it is enabled or not.
-func TestNoChangeShakesAPolicyOff(t *testing.T) {
+// TestNoChangeOfColumnsRemovesAPolicy checks that a column that a policy names cannot be
+// dropped, whoever the policy is for and whether it is enabled or not.
+func TestNoChangeOfColumnsRemovesAPolicy(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("wide", harness.MaskedRows, nil, column{"id", "long"}, column{"name", "string"}, column{"ssn", "string"}, column{"pay", "double"},

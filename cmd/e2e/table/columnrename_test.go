@@ -95,10 +95,10 @@ func columnNames(c *harness.Client, path string) []string {
 	return harness.ColumnsIn(c.OK("GET", path, nil))
 }
 
-// TestNoColumnMovesBesideAPolicyThatLostItsOwn: between a rename and the policies that
-// follow it the table lacks the column of a policy. A second rename, or a new column of
-// the old name, would give the policy another column.
-func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
+// TestColumnsDoNotChangeWhileAPolicyLacksItsColumn checks that between a rename and the
+// change of the policies a second rename, or a new column of the old name, is refused: it
+// would give the policy another column.
+func TestColumnsDoNotChangeWhileAPolicyLacksItsColumn(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("loans", `SELECT 1 AS id, 'secret' AS a, 'x' AS note`, nil, column{"id", "long"}, column{"a", "string"},

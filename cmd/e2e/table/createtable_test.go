@@ -72,7 +72,7 @@ func TestPurgeDeletesTheTableAndNothingElse(t *testing.T) {
 	s.Admin.Call("GET", s.TablePath("gone"), nil).Problem(t, 404)
 	s.Admin.Call("DELETE", s.TablePath("gone")+"?purge=true", nil).Problem(t, 404)
 
-	// Somebody else's table at the place of ours is not deleted with it.
+	// A table of another writer in the folder of ours is not deleted with it.
 	require.NoError(t, os.RemoveAll(filepath.Join(s.Root, "gone2")))
 	harness.WriteTable(t, filepath.Join(s.Root, "gone2"), "SELECT 1 AS id", nil, column{"id", "long"})
 	code, _ := s.Admin.Call("DELETE", s.TablePath("gone2")+"?purge=true", nil).Problem(t, 409)
@@ -161,9 +161,9 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 		harness.Col("id", "long", "isPrimaryKey", true))).Status)
 }
 
-// TestWhatFollowsFromAKeyMayBeSaid: a request may say of key columns what the key
-// makes of them.
-func TestWhatFollowsFromAKeyMayBeSaid(t *testing.T) {
+// TestImpliedPropertiesOfKeyColumnsAreAccepted checks that a request may repeat
+// properties of key columns that follow from the key.
+func TestImpliedPropertiesOfKeyColumnsAreAccepted(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	one := s.Create("one", nil, harness.Col("id", "long", "isPrimaryKey", true, "isUnique", true), harness.Col("u", "long", "isUnique", true),
@@ -181,8 +181,8 @@ func TestWhatFollowsFromAKeyMayBeSaid(t *testing.T) {
 	}
 }
 
-// TestMappedTablesHaveAnyNames: files have other names, so columns may have any,
-// also those that tables are partitioned by.
+// TestMappedTablesHaveAnyNames checks that columns of tables with column mapping may have
+// any name, partition columns included.
 func TestMappedTablesHaveAnyNames(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

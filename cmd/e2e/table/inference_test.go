@@ -39,7 +39,7 @@ func zstandard(tb testing.TB, text string) string {
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
-// load follows the reply: it creates the table and sends the file as load says.
+// load creates the table of a reply and sends the file as its member load says.
 func load(s *harness.Server, inferred map[string]any, content string) (rows float64) {
 	s.Admin.T.Helper()
 	s.Admin.OK("POST", "/v1/tables", inferred["createTable"])
@@ -53,7 +53,7 @@ func load(s *harness.Server, inferred map[string]any, content string) (rows floa
 	return r.JSON(s.Admin.T)["inserted"].(float64)
 }
 
-func TestAFileBecomesATableInThreeCalls(t *testing.T) {
+func TestFileBecomesTableInThreeCalls(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	for i, c := range []struct{ content, encoding, compression string }{
@@ -125,7 +125,7 @@ func TestOptionsOfAnUploadAreObeyed(t *testing.T) {
 		s.Admin.Rows("SELECT column1, column2, column3, column4, column5::VARCHAR FROM "+s.Schema+".given"))
 }
 
-func TestUploadsThatAreNoCSV(t *testing.T) {
+func TestUploadsThatAreNotCSV(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.TempBytes = 40 })
 	for name, c := range map[string]struct {

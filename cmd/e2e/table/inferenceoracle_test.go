@@ -30,7 +30,7 @@ type awkwardFile struct {
 	Dialect   object
 }
 
-// described is what the oracle says about a file.
+// described is the oracle's description of a file.
 type described struct {
 	Fields     list
 	RowCount   float64

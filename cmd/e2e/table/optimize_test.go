@@ -95,10 +95,10 @@ t.optimize.compact()
 	s.Member("editor@acme.example", "editor", nil).Call("POST", path, nil).Problem(t, 403)
 }
 
-// TestOptimizeTellsNothingOfHiddenRows: how many files there are follows from
-// rows that the caller does not see, and a curve along a hidden column would
-// bring them into an order that tells of it.
-func TestOptimizeTellsNothingOfHiddenRows(t *testing.T) {
+// TestOptimizeRevealsNothingAboutHiddenRows checks callers who do not see all rows: the
+// number of files depends on hidden rows, and the order along a curve on the values of
+// hidden columns.
+func TestOptimizeRevealsNothingAboutHiddenRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	smallFiles(s, "t", 4)
@@ -115,10 +115,9 @@ func TestOptimizeTellsNothingOfHiddenRows(t *testing.T) {
 	require.Equal(t, "OPTIMIZE", history[0].(map[string]any)["operation"])
 }
 
-// TestACurveThroughAHiddenColumnDoesNotOrderRows: rows of a table that is laid out
-// by a column come in an order that tells of it, so those who do not see the
-// column read them in the order of what they see.
-func TestACurveThroughAHiddenColumnDoesNotOrderRows(t *testing.T) {
+// TestCurveThroughAHiddenColumnDoesNotOrderRows checks that callers who do not see a
+// column by which a table is laid out read its rows in the order of what they see.
+func TestCurveThroughAHiddenColumnDoesNotOrderRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("t", "SELECT i AS id, (i * 37) % 100 AS pay FROM range(100) t(i)", nil, column{"id", "long"}, column{"pay", "long"})

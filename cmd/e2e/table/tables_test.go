@@ -101,7 +101,7 @@ func TestTablesAreListedDescribedAndResolved(t *testing.T) {
 	}
 }
 
-func TestTwoTablesWithOneIdAreAmbiguousOnlyToWhomSeesBoth(t *testing.T) {
+func TestTablesWithOneIdAreAmbiguousOnlyToCallersWhoSeeBoth(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
@@ -144,7 +144,7 @@ func TestARenamedTableKeepsItsIdAndItsRules(t *testing.T) {
 	}
 }
 
-func TestADroppedTableStaysAwayUntilAskedFor(t *testing.T) {
+func TestDroppedTableStaysUnregisteredUntilRequested(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
@@ -166,7 +166,7 @@ func TestADroppedTableStaysAwayUntilAskedFor(t *testing.T) {
 	require.Equal(t, 4.0, s.Admin.Count(s.Schema+".t"), "its rules stayed with it")
 }
 
-func TestATableThatVanishesIsSaidToHaveVanished(t *testing.T) {
+func TestVanishedTablesAreReported(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
@@ -200,7 +200,7 @@ func replace(s *harness.Server, name, sql string, columns ...column) {
 	harness.WriteTable(s.T, filepath.Join(s.Root, name), sql, nil, columns...)
 }
 
-func TestAnotherTableInAGovernedPlaceStaysClosed(t *testing.T) {
+func TestAnotherTableInAGovernedFolderStaysClosed(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	for _, keep := range []bool{true, false} {
@@ -245,7 +245,7 @@ func TestAnotherTableInAGovernedPlaceStaysClosed(t *testing.T) {
 	}
 }
 
-func TestAnotherTableInAnUngovernedPlaceJustWorks(t *testing.T) {
+func TestAnotherTableInAnUngovernedFolderIsServed(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})

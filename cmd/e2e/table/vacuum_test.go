@@ -41,7 +41,7 @@ func TestVacuum(t *testing.T) {
 	}
 	s.Admin.Call("POST", s.TablePath("none")+"/vacuum", nil).Problem(t, 404)
 
-	// A write of ours under way keeps its files, whatever the retention.
+	// A running write of the server keeps its files, whatever the retention.
 	store, err := s.OpenCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
@@ -72,9 +72,9 @@ func TestVacuum(t *testing.T) {
 	require.Contains(t, strings.Join(operations, ","), "VACUUM END,VACUUM START")
 }
 
-// TestVacuumTellsNothingOfHiddenRows: names and numbers of files follow from rows
-// that the caller does not see.
-func TestVacuumTellsNothingOfHiddenRows(t *testing.T) {
+// TestVacuumRevealsNothingAboutHiddenRows checks that filtered callers get neither names
+// nor numbers of files, which depend on hidden rows.
+func TestVacuumRevealsNothingAboutHiddenRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("t", "SELECT i AS id FROM range(10) t(i)", nil, column{"id", "long"})

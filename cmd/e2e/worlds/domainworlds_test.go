@@ -12,7 +12,7 @@ import (
 
 // The routes of domains answer alike whatever rows and values the caller does not see, in
 // the table of the column and in the table of its values. Deleting a value is the exception:
-// it looks at all rows, and says yes or no.
+// it considers all rows, and answers yes or no.
 func TestTwoWorldsOfDomains(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

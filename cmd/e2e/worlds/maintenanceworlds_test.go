@@ -21,9 +21,9 @@ func crowded(s *harness.Server, name string, hidden int) (dir string) {
 	return dir
 }
 
-// TestACurveOrdersNoRowsByHiddenOnes: the ranges of a curve follow from all rows, so
-// those who see some of them read these in an order of their own.
-func TestACurveOrdersNoRowsByHiddenOnes(t *testing.T) {
+// TestCurveOrdersNoRowsByHiddenOnes checks that callers who see some rows read them in an
+// order of their own, because the ranges of a curve depend on all rows.
+func TestCurveOrdersNoRowsByHiddenOnes(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
@@ -54,9 +54,10 @@ func TestACurveOrdersNoRowsByHiddenOnes(t *testing.T) {
 		"the files have another order")
 }
 
-// TestNoSizeOfFilesIsTriedOut: whether an optimize of a chosen size makes a version
-// tells how large the files are, and so how much is hidden in them.
-func TestNoSizeOfFilesIsTriedOut(t *testing.T) {
+// TestOptimizeDoesNotRevealFileSizes checks that filtered callers cannot find out the
+// sizes of files, and so the amount of hidden data, from whether an optimize of a chosen
+// size makes a version.
+func TestOptimizeDoesNotRevealFileSizes(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
@@ -78,8 +79,8 @@ func TestNoSizeOfFilesIsTriedOut(t *testing.T) {
 
 var maintained = regexp.MustCompile(`(?m)^lakewarden_maintenance_(files|bytes)_total.*$`)
 
-// TestMetricsCountNoFilesOfFilteredCallers: what the answer keeps from a caller is
-// not in the metrics, which anybody may read.
+// TestMetricsCountNoFilesOfFilteredCallers checks that metrics, which anybody may read,
+// do not have what replies withhold from a caller.
 func TestMetricsCountNoFilesOfFilteredCallers(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)

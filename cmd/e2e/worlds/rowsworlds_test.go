@@ -78,7 +78,7 @@ func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
 		status, code, _ = w.same("/rows/merge", object{"rows": rows})
 		require.Equal(t, []any{403, "rls_violation"}, []any{status, code}, "that the key exists is told")
 	}
-	// NULL is no value of a unique column: no hidden row is in the way.
+	// A unique column allows any number of NULLs, so no hidden row prevents one.
 	status, _, text := w.same("/rows/merge", object{"on": list{"mail"}, "rows": list{object{"id": 5, "region": "eu", "mail": nil}}})
 	require.Equal(t, 200, status, text)
 }
@@ -173,7 +173,7 @@ func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
 
 // A rule over a column that the caller does not see tells yes or no: neither its
 // name, nor which rows of the table break it, nor how many.
-func TestRulesOverUnseenColumnsTellYesOrNo(t *testing.T) {
+func TestRulesOverUnseenColumnsAnswerYesOrNo(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	for _, kind := range []string{"cls", "mask"} {

@@ -23,7 +23,7 @@ import (
 // that part is unreadable, and the statement reads exactly the parts without which it
 // fails.
 
-// boundColumns are those of the tables. The last one is for readers of logs.
+// boundColumns are the columns of the tables. The last one is for readers of logs.
 var boundColumns = []column{{"id", "long"}, {"tenant", "string"}, {"name", "string"}, {"day", "date"}, {"ls", "array<integer>"}}
 
 const (
@@ -45,7 +45,7 @@ var asked = []int{500, 5500, 7000, 20500, 90000}
 
 // insideLarge holds the values of asked between the bounds of the only file of a table.
 // In a large table, the bounds of a file that mixes hidden and visible rows may decide
-// whether the file is read, but those of its row groups decide nothing.
+// whether the file is read, but the bounds of its row groups decide nothing.
 var insideLarge = asked[:4]
 
 // boundWorld serves copies of three tables: "files" has a file for each part, "groups" and
@@ -202,7 +202,7 @@ func TestTwoWorldsReadAlike(t *testing.T) {
 				if reading == "log" {
 					continue // such tables take no updates
 				}
-				// A row that is found is written anew, with the rows beside it.
+				// A matching row is rewritten, together with the other rows of its file.
 				same(kind, "update", values[1:], func(table string, v int) harness.Reply {
 					_, name, _ := strings.Cut(table, ".")
 					return w.writer.Call("POST", "/v1/tables/lake/"+w.server.Schema+"/"+name+"/rows/update?dry_run=true",

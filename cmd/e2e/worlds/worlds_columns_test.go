@@ -160,8 +160,8 @@ func TestTwoWorldsOfColumnsAnswerAlike(t *testing.T) {
 	require.Greater(t, differing, len(clear[0])/10, "the worlds must differ, or this test could not fail")
 }
 
-// TestTwoWorldsOfColumnsAnswerAlikeInParallel: with several threads the order of
-// rows without ORDER BY is not defined, everything else is.
+// TestTwoWorldsOfColumnsAnswerAlikeInParallel uses several threads, so that the order of
+// rows without ORDER BY is not defined; everything else is compared.
 func TestTwoWorldsOfColumnsAnswerAlikeInParallel(t *testing.T) {
 	t.Parallel()
 	w := newColumnWorlds(t, 2)
@@ -192,8 +192,7 @@ func digests(body string) string {
 	})
 }
 
-// TestTwoWorldsOfHashesAnswerAlike: hashes tell which values are equal and
-// nothing else.
+// TestTwoWorldsOfHashesAnswerAlike checks that hashes reveal only which values are equal.
 func TestTwoWorldsOfHashesAnswerAlike(t *testing.T) {
 	t.Parallel()
 	w := newColumnWorlds(t, 1)

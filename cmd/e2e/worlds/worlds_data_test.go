@@ -36,7 +36,7 @@ type worldFile struct {
 	rowGroup int64
 	// pad enlarges the file by that many bytes, which no reader needs.
 	pad int64
-	// gone says that the next commit takes the file away again.
+	// gone reports that the next commit removes the file.
 	gone bool
 }
 

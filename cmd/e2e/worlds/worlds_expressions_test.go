@@ -206,7 +206,7 @@ func operands(typ string) (poison, sound string, constants []string) {
 	return "", "", nil
 }
 
-// anyOperands stand where a parameter takes every type.
+// anyOperands are the types that are tried where a parameter takes every type.
 var anyOperands = []string{"VARCHAR", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP WITH TIME ZONE", "VARCHAR[]", "BIGINT[]", "BLOB",
 	"STRUCT", "MAP(K, V)", "BOOLEAN"}
 

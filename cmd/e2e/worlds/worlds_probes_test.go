@@ -9,7 +9,7 @@ import (
 )
 
 // scalarPlaces and aggregatePlaces are the places of a statement where an
-// expression can stand: {e} is the expression, {t} the table, {a} the expression
+// expression can be used: {e} is the expression, {t} the table, {a} the expression
 // with its columns qualified by the alias a.
 var scalarPlaces = []string{
 	"SELECT {e} AS e FROM {t}",

@@ -97,8 +97,8 @@ func (w replacedWorld) asks(worlds *worlds) []harness.Ask {
 }
 
 // TestTwoWorldsOfReplacedTables compares two worlds that differ in a table that was
-// replaced. Callers to whom a policy about it or about the current table does not show
-// everything must get the same answers, names and errors included.
+// replaced. Callers from whom a policy about it or about the current table hides anything
+// must get the same answers, names and errors included.
 func TestTwoWorldsOfReplacedTables(t *testing.T) {
 	t.Parallel()
 	replaced := false

@@ -26,12 +26,12 @@ import (
 
 // worlds is one server over two data sets in turn: the very same catalog, paths
 // and requests, and tables that differ only in rows which the caller must not
-// see. An answer that differs has told something about those rows.
+// see. A different answer reveals something about those rows.
 type worlds struct {
 	t      *testing.T
 	server *harness.Server
 	users  []*harness.Client
-	// tables are those of a world.
+	// tables are the tables of a world.
 	tables func(wild bool) []worldTable
 	// replace, if not nil, changes the tables of a world after they were written.
 	replace func()
@@ -97,8 +97,8 @@ func (w *worlds) visit(wild bool, f func()) {
 	w.server.Stop()
 }
 
-// askAll makes every request, dealt out to the users in a fixed way, each of
-// whom asks one thing at a time.
+// askAll makes every request, distributed to the users in a fixed way. A user makes one
+// request at a time.
 func (w *worlds) askAll(asks []harness.Ask) []harness.Answer {
 	w.t.Helper()
 	out := make([]harness.Answer, len(asks))
@@ -218,8 +218,8 @@ func TestTwoWorldsAnswerAlike(t *testing.T) {
 	require.Greater(t, leaks, 50)
 }
 
-// TestTwoWorldsAnswerAlikeInParallel: with several threads the order of rows
-// without ORDER BY is not defined, everything else is.
+// TestTwoWorldsAnswerAlikeInParallel uses several threads, so that the order of rows
+// without ORDER BY is not defined; everything else is compared.
 func TestTwoWorldsAnswerAlikeInParallel(t *testing.T) {
 	t.Parallel()
 	w := newWorlds(t, 2)

@@ -49,7 +49,7 @@ func TestFilteredCallersChooseNoKeys(t *testing.T) {
 		refused("PUT", "/columns/id/settings", on{"isPrimaryKey": true})
 		refused("PUT", "/columns/salary/settings", on{"isPrimaryKey": true, "isNullable": false})
 		refused("PUT", "/columns/salary/settings", on{"isUnique": true})
-		// What is wrong with every table is said all the same.
+		// Faults that any table would have are reported nevertheless.
 		require.Equal(t, 422, ask("PUT", "/primary-key", key("nope")))
 
 		// A part of a key is another key.

@@ -129,9 +129,9 @@ func TestDefaultsAreConstantsOfTheColumn(t *testing.T) {
 	require.Equal(t, list{list{1.0, 7.0}}, s.Admin.Rows("SELECT id, n FROM "+s.Schema+".t"))
 }
 
-// TestRulesJudgeRowsAfterDefaults: constraints, keys and the row filter see the values
-// that are stored.
-func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
+// TestRulesAreCheckedAfterDefaults checks that constraints, keys and the row filter apply
+// to the stored values.
+func TestRulesAreCheckedAfterDefaults(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := s.Create("t", object{"partition_by": list{"region"}}, harness.Col("id", "long", "default", "1", "isPrimaryKey", true),
@@ -155,7 +155,7 @@ func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
 	editor.Call("POST", path+"/rows", harness.RowsOf(object{"id": 4})).Problem(t, 403)
 	editor.Write(path+"/rows", harness.RowsOf(object{"id": 4, "region": "eu"}))
 
-	// A default is a value of rows: it is not told of a column that is not seen as it is.
+	// A default is a value of rows, so it is not shown for a masked column.
 	require.Nil(t, columnOf(editor, path, "pay")["default"])
 	require.Equal(t, "'us'", columnOf(editor, path, "region")["default"])
 	require.NotContains(t, string(editor.Call("GET", path, nil).Body), "hidden")
@@ -240,8 +240,8 @@ func foreignDefaults(s *harness.Server, table string, defaults map[string]string
 	require.NoError(s.T, os.WriteFile(filepath.Join(dir, "_delta_log", name), []byte(info+"\n"+string(line)+"\n"), 0o600))
 }
 
-// TestMaskedColumnsTakeNoDefault: a default chosen by a caller who sees a column under a
-// hash would tell which rows have the same value.
+// TestMaskedColumnsTakeNoDefault checks that a caller who sees the hashes of a column
+// cannot set its default, which would show which rows have the same value.
 func TestMaskedColumnsTakeNoDefault(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestHiddenFilesDoNotMoveRows: two tables with the same visible rows, one with
-// more files of hidden rows than a list has room for otherwise.
+// TestHiddenFilesDoNotMoveRows compares two tables with the same visible rows, one of
+// which has more files of hidden rows than a list usually has room for.
 func TestHiddenFilesDoNotMoveRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -67,8 +67,8 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 	}
 	count := func(table string) any { return s.Admin.Count(s.Schema + "." + table) }
 
-	// Rows that only lie elsewhere break nothing, nor do those of our own writers,
-	// and a table without rules is not looked at.
+	// Rows that were only moved violate nothing, nor do rows of the server itself, and a
+	// table without rules is not checked.
 	addAgain(t, plain, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("plain"))
 	addAgain(t, keyed, "Lakewarden/0.0.1", true)

@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestRestoreKeepsKeysAndConstraints: they are of the table, wherever they stand.
-// Historical rows that violate one are not restored.
+// TestRestoreKeepsKeysAndConstraints checks that keys and constraints belong to the
+// table, wherever they are stored. Historical rows that violate one are not restored.
 func TestRestoreKeepsKeysAndConstraints(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -92,8 +92,8 @@ assert table.num_rows == 2, table
 	require.Equal(t, 200, restore(before).Status)
 }
 
-// TestAnEqualNameHidesNoConstraint: a constraint that another writer put into the
-// log under the name of one that this server keeps takes nothing away from it.
+// TestAnEqualNameHidesNoConstraint checks that a constraint that another writer adds to
+// the log under the name of one in the catalog does not replace it.
 func TestAnEqualNameHidesNoConstraint(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -113,9 +113,9 @@ deltalake.DeltaTable(sys.argv[1]).alter.add_constraint({"shape": "id > 0"})
 	require.Len(t, s.Admin.OK("GET", path+"/constraints", nil)["constraints"], 2)
 }
 
-// TestRestoreAndVacuumKeepOutOfEachOthersWay: what one of any replica has begun,
-// the other knows.
-func TestRestoreAndVacuumKeepOutOfEachOthersWay(t *testing.T) {
+// TestRestoreAndVacuumExcludeEachOther checks that a restore and a vacuum on any two
+// replicas notice each other.
+func TestRestoreAndVacuumExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := s.Create("people", nil, harness.Col("id", "long"))
@@ -147,8 +147,8 @@ func TestRestoreAndVacuumKeepOutOfEachOthersWay(t *testing.T) {
 	require.Equal(t, 404, s.Admin.Call("POST", path+"/restore", object{"version": former}).Status)
 }
 
-// TestRestoresRaceVacuums: whichever is first, the table can be read afterwards,
-// and has the rows of its version.
+// TestRestoresRaceVacuums checks that, whichever is first, the table can be read
+// afterwards and has the rows of its version.
 func TestRestoresRaceVacuums(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

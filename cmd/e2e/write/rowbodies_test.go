@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// told are the details of an error, each as field and message, and its message.
+// told returns the details of an error, each as field and message, and its message.
 func told(r harness.Reply, t testing.TB, status int) (details []string, message string) {
 	t.Helper()
 	r.Problem(t, status)
@@ -129,7 +129,7 @@ func TestProblemsOfKeysNameTheirColumns(t *testing.T) {
 	details, _ = told(s.Admin.Call("POST", path+"/rows/merge", "id,n\n1,1\n", "Content-Type", "text/csv"), t, 422)
 	require.Equal(t, []string{"rows.region: is required: the merge is on it"}, details)
 
-	// Who does not see a column of the key is told of no row.
+	// A caller who does not see a column of the key gets no row numbers.
 	s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies", object{
 		"kind": "cls", "tableFqn": "lake." + s.Schema + ".t", "columnName": "region",
 		"definition": object{"effect": "permit", "subject": object{"role": "admin"}},
@@ -174,7 +174,7 @@ with pa.OSFile(sys.argv[1] + "/arrow", "wb") as f, pa.ipc.new_stream(f, rows.sch
 	}
 }
 
-func TestDialectsOfCSVAreAskedFor(t *testing.T) {
+func TestDialectsOfCSVAreSelected(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("name", "string"))
@@ -218,7 +218,7 @@ func TestDialectsOfCSVAreAskedFor(t *testing.T) {
 	require.Equal(t, []string{"csv_header: contradicts the header of Content-Type"}, details)
 	details, _ = told(send("?csv_null=NA", "application/x-ndjson", "{\"id\":8}"), t, 422)
 	require.Equal(t, []string{"csv_null: is for text/csv only"}, details)
-	// A semicolon as it stands ends a query for some, so that the value is lost.
+	// Some parsers end a parameter at a bare semicolon, so that the value would be lost.
 	code, _ := send("?csv_delimiter=;", "text/csv", "id;name\n8;h\n").Problem(t, 400)
 	require.Equal(t, "invalid_request", code)
 
@@ -288,8 +288,8 @@ func TestTheSchemaOfANewTableMustExist(t *testing.T) {
 	require.Equal(t, []string{"catalog: must be lake"}, details)
 }
 
-// TestInfiniteInstantsHideNoKey: a body may have the two instants that engines take
-// for infinite. Beside them, keys are met as ever.
+// TestInfiniteInstantsHideNoKey checks keys with the two instants that engines read as
+// infinite.
 func TestInfiniteInstantsHideNoKey(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -130,7 +130,7 @@ func TestWritesKeepToTheRowFilter(t *testing.T) {
 	require.Equal(t, 0.0, updated, "hidden rows are not met")
 	inserted, updated, _ := eu.Write(path+"/rows/merge", harness.RowsOf(object{"id": 1, "n": 7}, object{"id": 4, "region": "eu"}))
 	require.Equal(t, []float64{1, 1}, []float64{inserted, updated})
-	// On columns that are no key a hidden row is none.
+	// On columns that are not a key, hidden rows do not match.
 	_, updated, _ = eu.Write(path+"/rows/merge", object{"on": list{"region"}, "rows": list{object{"region": "us", "n": 5}},
 		"when_not_matched": "ignore"})
 	require.Equal(t, 0.0, updated)

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-func TestColumnSettingsAreHeldAgainstTheRows(t *testing.T) {
+func TestColumnSettingsAreCheckedAgainstRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
@@ -160,7 +160,7 @@ func TestThePrimaryKeyIsReplacedAsAWhole(t *testing.T) {
 	require.Contains(t, want, code)
 }
 
-func TestConstraintsGoIntoTheLogWhenEveryWriterCanHoldThem(t *testing.T) {
+func TestConstraintsGoIntoTheLogIfEveryWriterCanEnforceThem(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	dir := s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
@@ -207,7 +207,7 @@ except Exception:
     pass
 `, dir)
 
-	// A name is taken wherever the constraint is kept, and in any case.
+	// A name is taken wherever the constraint is stored, regardless of case.
 	for _, name := range []string{"NATURAL", "Shape"} {
 		code, fields := add(s.Admin, "fresh", "id > 0", name, "id > 0").Problem(t, 409)
 		require.Equal(t, "already_exists", code)
@@ -254,7 +254,7 @@ deltalake.write_deltalake(sys.argv[1], pa.Table.from_pylist([row], schema=schema
 		map[string]any{"kind": "check", "name": "shape", "columns": []any{"kind"}, "holds": true, "violations": 0.0},
 	}, s.Admin.OK("GET", path+"/violations", nil)["rules"])
 
-	// Those of the log and those of the catalog bind writes alike.
+	// Constraints of the log and of the catalog restrict writes alike.
 	row := map[string]any{"id": 5, "a": 1, "b": 1, "name": "fresh", "kind": "sad", "gap": 1, "list": []int{1}}
 	for column, value := range map[string]any{"kind": "odd", "id": 99} {
 		bad := maps.Clone(row)
@@ -275,9 +275,9 @@ deltalake.write_deltalake(sys.argv[1], pa.Table.from_pylist([row], schema=schema
 	require.Len(t, known(viewer), 1)
 }
 
-// TestAConstraintGoesWhereItWasReadFrom: what the list shows is taken by another
-// table, and by the same one again.
-func TestAConstraintGoesWhereItWasReadFrom(t *testing.T) {
+// TestListedConstraintsCanBeSentBack checks that constraints as the list shows them are
+// accepted for another table, and for the same one again.
+func TestListedConstraintsCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	columns := []map[string]any{harness.Col("id", "long"), harness.Col("kind", "string"), harness.Col("day", "date")}
@@ -299,7 +299,7 @@ func TestAConstraintGoesWhereItWasReadFrom(t *testing.T) {
 		_, fields := put(to, "bad", expr).Problem(t, 422)
 		require.Equal(t, []string{"constraints[0].expr"}, fields, expr)
 	}
-	// One that rows break is kept as it was sent, and moved when none does.
+	// A constraint that rows violate is stored as sent, and moves to the log when no row does.
 	s.Admin.Write(from+"/rows", harness.RowsOf(object{"id": 1, "kind": "x", "day": "2024-01-01"}))
 	require.Equal(t, 200, put(from, "later", "(`id` > 1)").Status)
 	require.Equal(t, false, s.Admin.OK("GET", from+"/constraints/later", nil)["validated"])
@@ -309,7 +309,7 @@ func TestAConstraintGoesWhereItWasReadFrom(t *testing.T) {
 
 // Who does not see all of a table learns nothing of the rest by asking rules of
 // it: yes or no about keys and NULL, nothing about conditions.
-func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
+func TestRulesAnswerFilteredCallersYesOrNo(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)

@@ -8,9 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// TestRulesAreJudgedAsOperations: a look at all rows can be work that goes on
-// without its request, and says what it came to.
-func TestRulesAreJudgedAsOperations(t *testing.T) {
+// TestChecksOfRulesContinueAsOperations checks that the check of all rows can continue
+// without its request, and reports its result.
+func TestChecksOfRulesContinueAsOperations(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	s.Table("people", `SELECT i AS id, i % 10 AS a FROM range(200000) t(i)`, nil, column{"id", "long"}, column{"a", "long"})
