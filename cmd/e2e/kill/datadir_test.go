@@ -94,7 +94,7 @@ func (k *killed) beginWrite(t *testing.T, table killedTable) {
 	require.NoError(t, err)
 }
 
-// openCatalog opens the server's catalog next to the server.
+// OpenCatalog opens the server's catalog next to the server.
 func (k *killed) OpenCatalog(t *testing.T) catalog.Store {
 	t.Helper()
 	config := harness.DefaultSettings(t)

@@ -60,7 +60,8 @@ func people() []object {
 		harness.Col("mail", "string", "isUnique", true)}
 }
 
-// A guess of a hidden row's other values is not answered.
+// TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows checks that a merge does not confirm a guess
+// of a hidden row's other values.
 func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
 	t.Parallel()
 	w := newWriteWorlds(t, harness.Shared(t), nil, people(), list{object{"id": 1, "region": "eu", "name": "Ann", "mail": "a"}},
@@ -83,8 +84,8 @@ func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
 	require.Equal(t, 200, status, text)
 }
 
-// Whether a table can be changed by a filtered caller is the same whatever rows
-// and files there are.
+// TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade checks that whether a filtered caller
+// can change a table does not depend on hidden rows and files.
 func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
 	t.Parallel()
 	tame, wild := list{}, list{}
@@ -115,9 +116,9 @@ func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
 	require.Equal(t, 71.0, got["updated"])
 }
 
-// Nor does a value do that which the text of a statement cannot hold, in a hidden
-// row of a partitioned table: whoever writes such a row would take the table from all
-// others.
+// TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged uses a hidden partition value
+// that the text of a statement cannot hold. A caller who writes such a row must not keep all
+// others from changing the table.
 func TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged(t *testing.T) {
 	t.Parallel()
 	for value := range strings.SplitSeq("\x00|a\x00'b|a*?[c]#%|a\\*| |../x", "|") {
@@ -133,8 +134,8 @@ func TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged(t *testing.T) {
 	}
 }
 
-// Callers for whom a column is masked neither learn which values it has nor
-// choose the values that its mask shows.
+// TestMaskedColumnsAreNeitherWrittenNorGuessed checks that callers for whom a column is
+// masked neither learn its values nor choose the values that its mask shows.
 func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -171,8 +172,9 @@ func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
 		s.Admin.Rows("SELECT * FROM "+s.Schema+".t ORDER BY id"))
 }
 
-// A rule over a column that the caller does not see tells yes or no: neither its
-// name, nor which rows of the table break it, nor how many.
+// TestRulesOverUnseenColumnsAnswerYesOrNo checks that a rule over a column that the caller
+// does not see reveals neither its name, nor which rows of the table violate it, nor their
+// number.
 func TestRulesOverUnseenColumnsAnswerYesOrNo(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -9,8 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// A key of one's own choice asks all rows about values of one's own choice, with
-// each write after. Two tables that differ in a hidden row only answer alike.
+// TestFilteredCallersChooseNoKeys checks that a filtered caller cannot declare a key: every
+// later write would then test a value of the caller's choice against all rows. Two tables
+// that differ in a hidden row only must answer alike.
 func TestFilteredCallersChooseNoKeys(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
