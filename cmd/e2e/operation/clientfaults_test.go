@@ -97,6 +97,9 @@ func TestMalformedChunksAreTheClientsFault(t *testing.T) {
 			continue
 		}
 		types := []string{"application/json"}
+		if _, form := op.RequestBody.Content["multipart/form-data"]; form {
+			types = []string{"multipart/form-data; boundary=b"}
+		}
 		if op.streamsRows() {
 			for media := range op.RequestBody.Content {
 				types = append(types, media)
