@@ -260,9 +260,6 @@ type Domains interface {
 	AddDomainValues(ctx context.Context, target DomainTarget, values []NewDomainValue) (Domain, []DomainValue, error)
 	// DescribeDomainValue changes the label and description of a value.
 	DescribeDomainValue(ctx context.Context, target DomainTarget, value ValueID, label, description string) (Domain, error)
-	// RenameDomainValue changes the text of a value at once, for a value that no row
-	// has. It keeps the id. It returns [ErrExists] with field value.
-	RenameDomainValue(ctx context.Context, target DomainTarget, value ValueID, text string) (Domain, error)
 
 	// BeginValueChange records a change under way, and allows its To in addition to its
 	// From. A deletion is narrowed at once: its value is not allowed any more, but the

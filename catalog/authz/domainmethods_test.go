@@ -92,12 +92,6 @@ var domainMethods = map[string]method{
 		},
 		allowed: builders, denied: catalog.ErrDenied,
 	},
-	"RenameDomainValue": {
-		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.RenameDomainValue(ctx, f.target(ctx), f.value, "new"))
-		},
-		allowed: builders, denied: catalog.ErrDenied,
-	},
 	"BeginValueChange": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.BeginValueChange(ctx, f.target(ctx), catalog.ValueChange{

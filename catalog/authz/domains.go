@@ -149,15 +149,6 @@ func (s *Store) DescribeDomainValue(ctx context.Context, target catalog.DomainTa
 	return s.inner.DescribeDomainValue(ctx, target, value, label, description)
 }
 
-// RenameDomainValue needs domains:write; see onDomain.
-func (s *Store) RenameDomainValue(ctx context.Context, target catalog.DomainTarget, value catalog.ValueID,
-	text string) (catalog.Domain, error) {
-	if err := s.onDomain(ctx, target); err != nil {
-		return catalog.Domain{}, err
-	}
-	return s.inner.RenameDomainValue(ctx, target, value, text)
-}
-
 // BeginValueChange needs domains:write, as onDomain says, and domains:write and
 // rows:update in the workspace of every table whose rows the change rewrites. A deletion
 // rewrites none.

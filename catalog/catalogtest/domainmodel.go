@@ -69,7 +69,7 @@ func (m *domainModel) step(r *rapid.T) {
 	was := m.domains[id]
 	busy := present && was.change != nil
 	operation := rapid.SampledFrom([]string{
-		"set", "use", "remove", "add", "rename", "begin", "narrow", "withdraw", "end",
+		"set", "use", "remove", "add", "begin", "narrow", "withdraw", "end",
 	}).Draw(r, "operation")
 	switch operation {
 	case "set":
@@ -121,15 +121,11 @@ func (m *domainModel) stepValues(r *rapid.T, operation string, table int, id cat
 	}
 	text := modelTexts.Draw(r, "text")
 	_, taken := d.ids[text]
-	exists := func(err error) bool {
+	if operation == "add" {
+		_, added, err := m.AddDomainValues(m.ctx, target, newValues(text))
 		if d.change == nil && taken {
 			require.ErrorIs(r, err, catalog.ErrExists)
-			return true
-		}
-		return m.refused(r, d.change != nil, err)
-	}
-	if operation == "add" {
-		if _, added, err := m.AddDomainValues(m.ctx, target, newValues(text)); !exists(err) {
+		} else if !m.refused(r, d.change != nil, err) {
 			d.ids[text] = added[0].ID
 		}
 		return
@@ -138,39 +134,26 @@ func (m *domainModel) stepValues(r *rapid.T, operation string, table int, id cat
 		m.stepChange(r, operation, d)
 		return
 	}
-	if len(d.ids) == 0 {
+	if operation != "begin" || len(d.ids) == 0 {
 		return
 	}
 	from := rapid.SampledFrom(slices.Sorted(maps.Keys(d.ids))).Draw(r, "from")
 	value := d.ids[from]
-	switch operation {
-	case "rename":
-		if from == text {
-			return
-		}
-		if _, err := m.RenameDomainValue(m.ctx, target, value, text); !exists(err) {
-			delete(d.ids, from)
-			d.ids[text] = value
-		}
-	case "begin":
-		kind := rapid.SampledFrom([]catalog.ValueChangeKind{
-			catalog.ValueRename, catalog.ValueReplace, catalog.ValueDelete,
-		}).Draw(r, "kind")
+	kind := rapid.SampledFrom([]catalog.ValueChangeKind{catalog.ValueRename, catalog.ValueReplace, catalog.ValueDelete}).Draw(r, "kind")
+	if kind == catalog.ValueDelete {
+		text = ""
+	}
+	change, err := m.BeginValueChange(m.ctx, target, catalog.ValueChange{Kind: kind, Value: value, To: text, By: m.owner})
+	switch {
+	case kind == catalog.ValueRename && taken:
+		require.ErrorIs(r, err, catalog.ErrExists)
+	case kind == catalog.ValueReplace && (!taken || from == text):
+		require.ErrorIs(r, err, catalog.ErrInvalid)
+	default:
+		require.NoError(r, err)
+		d.change = &change
 		if kind == catalog.ValueDelete {
-			text = ""
-		}
-		change, err := m.BeginValueChange(m.ctx, target, catalog.ValueChange{Kind: kind, Value: value, To: text, By: m.owner})
-		switch {
-		case kind == catalog.ValueRename && taken:
-			require.ErrorIs(r, err, catalog.ErrExists)
-		case kind == catalog.ValueReplace && (!taken || from == text):
-			require.ErrorIs(r, err, catalog.ErrInvalid)
-		default:
-			require.NoError(r, err)
-			d.change = &change
-			if kind == catalog.ValueDelete {
-				delete(d.ids, from)
-			}
+			delete(d.ids, from)
 		}
 	}
 }

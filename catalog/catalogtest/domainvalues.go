@@ -60,13 +60,6 @@ func domainValues(t *testing.T, w *world) {
 	require.Equal(t, []string{"label", "description"}, fieldsOf(w, err))
 	require.Equal(t, "France", d.values(set.Domain.ID)[0].Label)
 
-	changed(w.RenameDomainValue(w.ctx, target, ids["FR/Lyon"], "Lille"))
-	require.Equal(t, ids["FR/Lyon"], d.ids(set.Domain.ID)["FR/Lille"])
-	_, err = w.RenameDomainValue(w.ctx, target, ids["FR/Lyon"], "Paris")
-	existing(w, err, "value")
-	_, err = w.RenameDomainValue(w.ctx, target, ids["FR/Lyon"], "")
-	require.Equal(t, []string{"value"}, fieldsOf(w, err))
-
 	domainTargets(t, d, set.Domain.ID)
 }
 
@@ -94,7 +87,6 @@ func domainTargets(t *testing.T, d domained, id catalog.DomainID) {
 	unknown := catalog.NewID[catalog.ValueID]()
 	for _, err := range []error{
 		drop(d.BeginValueChange(d.ctx, d.target(id), catalog.ValueChange{Kind: catalog.ValueDelete, Value: unknown, By: d.owner})),
-		drop(d.RenameDomainValue(d.ctx, d.target(id), unknown, "x")),
 		drop(d.DescribeDomainValue(d.ctx, d.target(id), unknown, "x", "")),
 	} {
 		require.ErrorIs(t, err, catalog.ErrNotFound)

@@ -118,7 +118,6 @@ func refusedDuringChange(t *testing.T, d domained, id catalog.DomainID, ids map[
 		"set":     d.try(at, fixed("x")),
 		"remove":  d.RemoveColumnDomain(d.ctx, d.viewer, d.table.ID, at),
 		"add":     added,
-		"rename":  drop(d.RenameDomainValue(d.ctx, target, ids["P/b"], "x")),
 		"another": drop(d.BeginValueChange(d.ctx, target, rename)),
 		"delete":  drop(d.BeginValueChange(d.ctx, target, catalog.ValueChange{Kind: catalog.ValueDelete, Value: ids["P/b"], By: d.owner})),
 	} {
@@ -264,7 +263,7 @@ func publications(t *testing.T, w *world) {
 	require.ErrorIs(t, w.PublishWrite(w.ctx, lease, 0), catalog.ErrDomainsChanged)
 	require.NoError(t, w.PublishWrite(w.ctx, lease, now))
 	require.False(t, publishing(d.org, table, now, start))
-	require.NoError(t, drop(w.RenameDomainValue(w.ctx, d.target(set.Domain.ID), d.ids(set.Domain.ID)["a"], "b")))
+	require.NoError(t, drop(w.DescribeDomainValue(w.ctx, d.target(set.Domain.ID), d.ids(set.Domain.ID)["a"], "b", "")))
 	require.True(t, publishing(d.org, table, d.domains(d.table).Version, start))
 	require.NoError(t, w.EndWrite(w.ctx, lease))
 	require.False(t, publishing(d.org, table, d.domains(d.table).Version, start))

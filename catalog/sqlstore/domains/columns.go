@@ -253,7 +253,8 @@ func (s *Store) Adopt(ctx context.Context, tx sqldb.Session, from catalog.DeltaI
 }
 
 // copyDomain copies a domain with its values, under new ids. If a value is being renamed,
-// rows of the new table may have either text, so the copy has both.
+// rows of the new table may have either text, so the copy has both. It also has a value
+// whose deletion is under way, which may be withdrawn.
 func (s *Store) copyDomain(ctx context.Context, tx sqldb.Session, d catalog.Domain, from catalog.DeltaID, to catalog.Table,
 	by catalog.UserID) (catalog.DomainID, error) {
 	n := catalog.NewDomain{DomainSpec: d.DomainSpec}

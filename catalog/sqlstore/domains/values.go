@@ -231,22 +231,6 @@ func (s *Store) DescribeDomainValue(ctx context.Context, t catalog.DomainTarget,
 	})
 }
 
-// RenameDomainValue implements [catalog.Domains].
-func (s *Store) RenameDomainValue(ctx context.Context, t catalog.DomainTarget, id catalog.ValueID, text string) (catalog.Domain, error) {
-	if err := catalog.ValidateDomainValue("value", text); err != nil {
-		return catalog.Domain{}, err
-	}
-	return s.changeValues(ctx, t, func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error {
-		if err := unchanging(ctx, tx, d.ID); err != nil {
-			return err
-		}
-		if _, _, err := valueIn(values, id); err != nil {
-			return err
-		}
-		return tx.Insert(ctx, "value", "UPDATE domain_values SET value = ? WHERE id = ?", text, id)
-	})
-}
-
 // deleteValue removes a value and its children.
 func deleteValue(ctx context.Context, tx sqldb.Session, domain catalog.DomainID, id catalog.ValueID) error {
 	_, err := tx.Exec(ctx, "DELETE FROM domain_values WHERE domain_id = ? AND (id = ? OR parent_id = ?)", domain, id, id)
