@@ -68,15 +68,19 @@ func (s Scope) CountBroken(ctx context.Context, rule Rule, rows Relation) (int64
 	return total, err
 }
 
+// shownText bounds a text of [Scope.BrokenValues], in characters.
+const shownText = 1024
+
 // BrokenValues counts the rows of a relation that break a rule, and lists the different values
-// of a text expression over the relation with the [Alias] in these rows: the first limit values,
-// in order. The relation needs no row numbers.
+// of a text expression over the relation with the [Alias] in these rows: the beginnings of the
+// first limit values, in order. The relation needs no row numbers.
 func (s Scope) BrokenValues(
 	ctx context.Context, rule Rule, text string, rows Relation, limit int,
 ) (total int64, values []string, err error) {
 	grouped := "SELECT " + text + " AS lw_text, count(*) AS lw_rows FROM " + rows.as(Alias) + " WHERE " + rule.broken(Alias) +
 		" GROUP BY 1"
-	sql := "SELECT lw_text, (sum(lw_rows) OVER ())::BIGINT FROM (" + grouped + ") ORDER BY lw_text LIMIT " + itoa(limit)
+	sql := "SELECT left(lw_text, " + itoa(shownText) + "), (sum(lw_rows) OVER ())::BIGINT FROM (" +
+		grouped + ") ORDER BY lw_text LIMIT " + itoa(limit)
 	err = s.query(ctx, sql, func(c []scalar) { values, total = append(values, c[0].text), c[1].number })
 	return total, values, err
 }

@@ -18,7 +18,7 @@ type Shared struct {
 	Children map[catalog.ValueID][]catalog.DomainValue
 	Source   *Source
 	// Dependants are the columns that use it and that the caller sees, Others is the
-	// number of the rest. They are set for a single domain only.
+	// number of the rest. They and the values are set for a single domain only.
 	Dependants []Dependant
 	Others     int
 }
@@ -36,7 +36,7 @@ type Dependant struct {
 type detail int
 
 const (
-	contentOnly detail = iota
+	contentOnly detail = iota // no values and no dependants
 	withDependants
 	withOutside // the dependants with the rows that lie outside
 )
@@ -82,7 +82,7 @@ func (o Service) Shared(ctx context.Context, org catalog.OrgID, id catalog.Domai
 	return o.shared(ctx, a, d, withDependants)
 }
 
-// ListShared lists the shared domains by name, without dependants.
+// ListShared lists the shared domains by name, without values and dependants.
 func (o Service) ListShared(ctx context.Context, org catalog.OrgID, page catalog.Page) (catalog.List[Shared], error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
@@ -234,11 +234,11 @@ func (o Service) replaces(ctx context.Context, a caller.Identity, u use, content
 	return nil
 }
 
-// shared describes a shared domain.
+// shared describes a shared domain. A list of many has neither values nor dependants.
 func (o Service) shared(ctx context.Context, a caller.Identity, d catalog.Domain, more detail) (Shared, error) {
 	out := Shared{Domain: d, Dependants: []Dependant{}}
 	var values []catalog.DomainValue
-	if d.Listed() {
+	if d.Listed() && more != contentOnly {
 		listed, err := o.Store.DomainValues(ctx, a.Org, d.ID)
 		if err != nil {
 			return out, err

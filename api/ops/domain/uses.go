@@ -19,7 +19,9 @@ type valued struct {
 	actor  caller.Identity
 	domain catalog.Domain
 	target catalog.DomainTarget
-	values []catalog.DomainValue
+	// values are those of a version of the domain.
+	values  []catalog.DomainValue
+	version int64
 	// uses are the columns that the domain restricts: one, unless it is shared.
 	uses []use
 	// column is the column that owns the domain; nil for a shared one.
@@ -91,7 +93,7 @@ func (o Service) withValues(ctx context.Context, v valued) (valued, error) {
 		return v, ErrKind
 	}
 	values, err := o.Store.DomainValues(ctx, v.actor.Org, v.domain.ID)
-	v.values = values.Values
+	v.values, v.version = values.Values, values.Version
 	return v, err
 }
 

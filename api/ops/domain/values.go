@@ -283,12 +283,27 @@ func (o Service) RemoveValue(ctx context.Context, owner Owner, r Removal, result
 	if r.ReplaceWith != "" {
 		return o.replace(ctx, v, value, r.ReplaceWith, result)
 	}
-	if err := o.remove(ctx, v, value); err != nil {
+	for attempt := 1; ; attempt++ {
+		err = o.remove(ctx, v, value)
+		if !errors.Is(err, catalog.ErrVersionConflict) || attempt == removals {
+			break
+		}
+		if v, err = o.valuesOf(ctx, owner); err == nil {
+			value, err = v.find(r.Value)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err != nil {
 		return Changed{}, nil, err
 	}
 	out, err := o.after(ctx, v)
 	return out, nil, err
 }
+
+// removals is how often a value is removed while others change the domain.
+const removals = 5
 
 func (o Service) replace(
 	ctx context.Context, v valued, value catalog.DomainValue, with string, result func(Changed) any,

@@ -17,7 +17,7 @@ type SharedDomain struct {
 	Name            string                     `json:"name"`
 	Description     *string                    `json:"description"`
 	Type            string                     `json:"type" enum:"fixed,hierarchical,reference,range"`
-	AllowedValues   []AllowedValue             `json:"allowed_values"`
+	AllowedValues   []AllowedValue             `json:"allowed_values" doc:"Not in lists"`
 	Lookup          v1.Nullable[lookup]        `json:"lookup"`
 	ReferenceSource v1.Nullable[referenceFrom] `json:"reference_source"`
 	Range           *valueRange                `json:"range,omitempty"`
