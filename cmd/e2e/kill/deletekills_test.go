@@ -28,11 +28,13 @@ type domained struct {
 	cut int
 }
 
-// newDomained returns a server, not started, with a table on disk.
-func newDomained(t *testing.T) *domained {
+// newDomained returns a server, not started, with a table on disk. Settings are variables of
+// its environment.
+func newDomained(t *testing.T, settings ...string) *domained {
 	t.Helper()
 	k := &domained{killed: killed{Program: harness.NewProgram(t)}}
 	k.Env = append(k.Env, "LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000", "LAKEWARDEN_LOG_LEVEL=warn")
+	k.Env = append(k.Env, settings...)
 	boot := k.JSON("bootstrap", "--org", "Acme", "--email", "admin@acme.example", "--json")
 	k.key = boot["api_key"].(string)
 	server, _ := k.Serve()
