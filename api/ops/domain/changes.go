@@ -126,7 +126,7 @@ func (c *Changes) release(id catalog.ValueChangeID) {
 }
 
 // carry carries out a change that this process holds. A change that fails is withdrawn or
-// taken up again later, as givenUp says.
+// resumed later; see givenUp.
 func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.ValueChange, waited bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -202,8 +202,8 @@ func (c *Changes) complete(ctx context.Context, a caller.Identity, change catalo
 	return rows + more, err
 }
 
-// finish completes a change after which the former value is not allowed any more. It returns
-// an [InUseError] if rows have a value that is to be deleted.
+// finish completes a change whose previous value is no longer allowed. It returns an
+// [InUseError] if rows have a value that is to be deleted.
 func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.ValueChange) (rows int64, err error) {
 	uses, err := c.domains.usesOf(ctx, a, change.Domain)
 	if err != nil {
@@ -226,8 +226,8 @@ func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.
 	return rows, c.domains.Store.EndValueChange(authz.System(ctx, "change of a value"), change.ID)
 }
 
-// withdraw gives up a change. Rows that have the new text of a rename get the former one
-// again.
+// withdraw gives up a change. Rows that already have the new text of a rename get the
+// previous text back.
 func (c *Changes) withdraw(ctx context.Context, a caller.Identity, change catalog.ValueChange) error {
 	ctx, cancel := caller.CleanupContext(ctx)
 	defer cancel()

@@ -22,7 +22,7 @@ func copied(t *testing.T, s *harness.Server, c *harness.Client, name string) (pa
 	return "/v1/tables/lake/" + config["schema"].(string) + "/t"
 }
 
-// Whoever can store a table can give it the id of another one.
+// A user who can store a table can give it the id of another one.
 func TestACopyDoesNotGovernTheDomainsOfItsOriginal(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -88,8 +88,8 @@ func (k *domained) add(t *testing.T, value object) object {
 	return values[len(values)-1].(object)
 }
 
-// TestKillsDuringDeletionsLeaveNoRowOutside: a deletion of a value that is cut off by a kill,
-// while rows with the value arrive, is finished or withdrawn by the next start.
+// TestKillsDuringDeletionsLeaveNoRowOutside checks that a deletion of a value that a kill
+// interrupts, while rows with the value arrive, is finished or withdrawn by the next start.
 func TestKillsDuringDeletionsLeaveNoRowOutside(t *testing.T) {
 	t.Parallel()
 	k := newDomained(t)
@@ -127,9 +127,9 @@ func pause(t *testing.T, random *rand.Rand, ms int) {
 	harness.Pause(t.Context(), time.Duration(random.IntN(ms*1000))*time.Microsecond)
 }
 
-// TestADeletionIsTakenOver: a deletion that is killed before it looks at the rows is
+// TestDeletionIsTakenOver checks that a deletion that is killed before it reads the rows is
 // withdrawn if a row has the value, and finished otherwise.
-func TestADeletionIsTakenOver(t *testing.T) {
+func TestDeletionIsTakenOver(t *testing.T) {
 	t.Parallel()
 	k := newDomained(t)
 	server, _ := k.Serve()
