@@ -242,7 +242,9 @@ func inUse(uses []use, rows int64) error {
 }
 
 // seeWhole reports whether the caller sees every row and column of all tables.
-func seeWhole(uses []use) bool { return !slices.ContainsFunc(uses, func(u use) bool { return !u.whole }) }
+func seeWhole(uses []use) bool {
+	return !slices.ContainsFunc(uses, func(u use) bool { return !u.whole })
+}
 
 // What a value that is to be deleted must be.
 const (
