@@ -48,9 +48,13 @@ func NewChanges(domains Service, audit *caller.Auditor, logger *slog.Logger, hol
 // change begins a change of a value and carries it out as an operation, which does not end
 // with the request.
 func (o Service) change(
-	ctx context.Context, v valued, change catalog.ValueChange, result func(Changed) any,
+	ctx context.Context, v valued, change catalog.ValueChange, async bool, result func(Changed) any,
 ) (Changed, *catalog.Operation, error) {
-	return operation.StartAndWait(ctx, o.Operations, v.actor, catalog.OperationRewrite, o.Operations.Patience,
+	patience := o.Operations.Patience
+	if async {
+		patience = 0
+	}
+	return operation.StartAndWait(ctx, o.Operations, v.actor, catalog.OperationRewrite, patience,
 		func(ctx context.Context, _ *operation.Task) (Changed, error) {
 			if err := o.Changes.begin(ctx, v, change); err != nil {
 				return Changed{}, err

@@ -127,6 +127,8 @@ type ValuePatch struct {
 	// Propagate gives the rows with the value its new text; otherwise the text changes
 	// only if no row has it.
 	Propagate bool
+	// Async returns the operation that changes the text immediately.
+	Async bool
 }
 
 // ChangeValue changes a value, a parent or a child. Its rows get a new text, too.
@@ -173,7 +175,7 @@ func (o Service) ChangeValue(
 		out, err := o.after(ctx, v)
 		return out, nil, err
 	}
-	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}, result)
+	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}, patch.Async, result)
 }
 
 func setText(to *string, text *string) {
@@ -263,6 +265,8 @@ type Removal struct {
 	// ReplaceWith is the id or text of the value that rows get instead; empty refuses
 	// to remove a value that rows have.
 	ReplaceWith string
+	// Async returns the operation that replaces the value immediately.
+	Async bool
 }
 
 // RemoveValue removes a value, and with a parent its children. Errors: [InUseError],
@@ -283,39 +287,24 @@ func (o Service) RemoveValue(ctx context.Context, owner Owner, r Removal, result
 		return Changed{}, nil, err
 	}
 	if r.ReplaceWith != "" {
-		return o.replace(ctx, v, value, r.ReplaceWith, result)
+		return o.replace(ctx, v, value, r, result)
 	}
-	for attempt := 1; ; attempt++ {
-		err = o.remove(ctx, v, value)
-		if !errors.Is(err, catalog.ErrVersionConflict) || attempt == removals {
-			break
-		}
-		if v, err = o.valuesOf(ctx, owner); err == nil {
-			value, err = v.find(r.Value)
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err != nil {
+	if err := o.remove(ctx, v, value); err != nil {
 		return Changed{}, nil, err
 	}
 	out, err := o.after(ctx, v)
 	return out, nil, err
 }
 
-// removals is how often a value is removed while others change the domain.
-const removals = 5
-
 func (o Service) replace(
-	ctx context.Context, v valued, value catalog.DomainValue, with string, result func(Changed) any,
+	ctx context.Context, v valued, value catalog.DomainValue, r Removal, result func(Changed) any,
 ) (Changed, *catalog.Operation, error) {
 	if v.isParent(value) {
 		return Changed{}, nil, fault.Invalid("replace_with", "is not for parents: their children have other values")
 	}
 	to := ""
 	for _, other := range v.values {
-		if other.ID != value.ID && other.Parent == value.Parent && (string(other.ID) == with || to == "" && other.Value == with) {
+		if other.ID != value.ID && other.Parent == value.Parent && (string(other.ID) == r.ReplaceWith || to == "" && other.Value == r.ReplaceWith) {
 			to = other.Value
 		}
 	}
@@ -325,7 +314,7 @@ func (o Service) replace(
 	if err := o.mayRewrite(ctx, v, value, false); err != nil {
 		return Changed{}, nil, err
 	}
-	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to}, result)
+	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to}, r.Async, result)
 }
 
 // remove removes a value that no row has. Rows that are committed in the meantime are found

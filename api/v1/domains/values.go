@@ -49,7 +49,8 @@ func (b AddBody) value() domain.Value { return b.Body.input() }
 
 // ChangeBody is the query and body of a route that changes a value.
 type ChangeBody struct {
-	Propagate string `query:"propagate" enum:"true,false" default:"true" doc:"false: refuse a new text if rows have the value"`
+	Prefer    v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation if rows change"`
+	Propagate string    `query:"propagate" enum:"true,false" default:"true" doc:"false: refuse a new text if rows have the value"`
 	Body      struct {
 		Value       *string `json:"value,omitempty" doc:"The new text, which rows with the value get too, in one commit for each table"`
 		Label       *string `json:"label,omitempty" maxLength:"255" doc:"Empty removes it"`
@@ -58,7 +59,8 @@ type ChangeBody struct {
 }
 
 func (b ChangeBody) patch() (domain.ValuePatch, error) {
-	p := domain.ValuePatch{Value: b.Body.Value, Label: b.Body.Label, Description: b.Body.Description, Propagate: b.Propagate != "false"}
+	p := domain.ValuePatch{Value: b.Body.Value, Label: b.Body.Label, Description: b.Body.Description,
+		Propagate: b.Propagate != "false", Async: b.Prefer.Async()}
 	if p.Value == nil && p.Label == nil && p.Description == nil {
 		return p, v1.FieldError("value", "must be sent, or label or description")
 	}
@@ -68,12 +70,13 @@ func (b ChangeBody) patch() (domain.ValuePatch, error) {
 // RemoveValuePath holds the parameters of routes that remove a value.
 type RemoveValuePath struct {
 	ValuePath
-	ReplaceWith string `query:"replace_with" maxLength:"1024" doc:"Id or text of the value that rows get instead, in one commit for each table"`
+	Prefer      v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation if rows change"`
+	ReplaceWith string    `query:"replace_with" maxLength:"1024" doc:"Id or text of the value that rows get instead, in one commit for each table"`
 }
 
 func (p RemoveValuePath) removal() (domain.Removal, error) {
 	id, err := p.id()
-	return domain.Removal{Value: id, ReplaceWith: p.ReplaceWith}, err
+	return domain.Removal{Value: id, ReplaceWith: p.ReplaceWith, Async: p.Prefer.Async()}, err
 }
 
 // RemoveParentPath holds the path parameter of a parent.
