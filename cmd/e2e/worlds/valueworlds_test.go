@@ -84,7 +84,7 @@ func TestTwoWorldsOfValues(t *testing.T) {
 		hidden := w.send(1, ask)
 		code, fields := hidden.Problem(t, 409)
 		require.Equal(t, []any{"value_in_use", []string{"row_count"}}, []any{code, fields})
-		require.Equal(t, "rows have it", hidden.Details(t)["row_count"], "yes or no, no count")
+		require.NotRegexp(t, `[0-9]`, hidden.Details(t)["row_count"], "yes or no, no count")
 		require.Equal(t, 200, w.send(0, ask).Status, "%v", ask)
 	}
 	for i, values := range []list{{"a"}, {"a", "x"}, {"x"}} {
