@@ -304,7 +304,8 @@ func (o Service) replace(
 	}
 	to := ""
 	for _, other := range v.values {
-		if other.ID != value.ID && other.Parent == value.Parent && (string(other.ID) == r.ReplaceWith || to == "" && other.Value == r.ReplaceWith) {
+		named := string(other.ID) == r.ReplaceWith || to == "" && other.Value == r.ReplaceWith
+		if named && other.ID != value.ID && other.Parent == value.Parent {
 			to = other.Value
 		}
 	}

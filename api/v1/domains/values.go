@@ -71,7 +71,7 @@ func (b ChangeBody) patch() (domain.ValuePatch, error) {
 type RemoveValuePath struct {
 	ValuePath
 	Prefer      v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation if rows change"`
-	ReplaceWith string    `query:"replace_with" maxLength:"1024" doc:"Id or text of the value that rows get instead, in one commit for each table"`
+	ReplaceWith string    `query:"replace_with" maxLength:"1024" doc:"Id or text of the value that rows get instead; one commit for each table"`
 }
 
 func (p RemoveValuePath) removal() (domain.Removal, error) {
