@@ -80,8 +80,9 @@ interop: test-deps ## Let Spark, delta-rs and DuckDB judge what we write (Java, 
 	@.ci/scripts/interop.sh $(BIN) docs/reports/interop.md $(TESTFLAGS)
 
 .PHONY: soak
-soak: test-deps ## Kill the server KILLS times (200) during writes, and race statements with changes of rules
-	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) .ci/scripts/test.sh -whole ./cmd/e2e/kill -count 1 -v -run '^(TestKillsOfTheServerLoseNothing|TestRulesChangeBetweenStatements)$$'
+soak: test-deps ## Kill the server KILLS times (200) during writes, and race statements and writes with changes of rules and domains
+	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) .ci/scripts/test.sh -whole ./cmd/e2e/kill ./cmd/e2e/domain -count 1 -v \
+		-run '^(TestKillsOfTheServerLoseNothing|TestRulesChangeBetweenStatements|TestDeletionsOfValuesMeetWritesOnAnotherReplica|TestAReplacedSharedDomainWaitsForWrites)$$'
 
 .PHONY: fuzz
 fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)

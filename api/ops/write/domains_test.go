@@ -224,7 +224,7 @@ func TestReplaceValue(t *testing.T) {
 // value and then waits for the commits under way sees each row that has it.
 func TestNarrowedDomainsMeetWrites(t *testing.T) {
 	pairs := 1000
-	if testing.Short() {
+	if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" {
 		pairs = 40
 	}
 	p := newPlaces(t)

@@ -3,6 +3,7 @@ package domain_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,7 @@ import (
 func TestDeletionsOfValuesMeetWritesOnAnotherReplica(t *testing.T) {
 	t.Parallel()
 	pairs := 1000
-	if testing.Short() {
+	if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" {
 		pairs = 40
 	}
 	s := harness.Start(t, func(c *harness.Settings) { c.Catalog = "postgres" })

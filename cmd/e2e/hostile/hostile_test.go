@@ -115,7 +115,7 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 		require.True(t, slices.ContainsFunc(resourceCases(), func(c hostileCase) bool { return c.name == name }), name)
 	}
 	for _, c := range resourceCases() {
-		if testing.Short() && !slices.Contains(representative, c.name) {
+		if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" && !slices.Contains(representative, c.name) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {

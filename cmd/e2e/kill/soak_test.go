@@ -178,7 +178,7 @@ func (r ruleState) row() string {
 func TestRulesChangeBetweenStatements(t *testing.T) {
 	t.Parallel()
 	changes := 1000
-	if testing.Short() {
+	if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" {
 		changes = 300
 	}
 	s, users := harness.NewSoak(t, func(c *harness.Settings) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 6, 1536, 256, 1 })

@@ -179,7 +179,7 @@ func TestTwoWorldsReadAlike(t *testing.T) {
 					values = insideLarge
 				}
 				for n, sql := range boundStatements {
-					if testing.Short() && turn > 0 && n%len(variants) != turn {
+					if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" && turn > 0 && n%len(variants) != turn {
 						continue
 					}
 					same(kind, sql, values, func(table string, v int) harness.Reply {

@@ -183,7 +183,7 @@ func worldStatements(whole int) int {
 	if n, err := strconv.Atoi(os.Getenv("LAKEWARDEN_TEST_WORLDS")); err == nil && n > 0 {
 		return n
 	}
-	if testing.Short() {
+	if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" {
 		return whole / 3
 	}
 	return whole
