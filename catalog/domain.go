@@ -160,7 +160,7 @@ type ColumnDomainAt struct {
 	Column, Parent string
 	// Expected, unless empty, is the domain that the column must have before the change,
 	// and ExpectedVersion its version. Otherwise the change fails with
-	// [ErrVersionConflict]. A change is undone this way only if it is still the last one.
+	// [ErrVersionConflict]. Undoing sets it, so that a later change is not overwritten.
 	Expected        DomainID
 	ExpectedVersion int64
 }

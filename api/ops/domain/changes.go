@@ -48,7 +48,7 @@ func NewChanges(domains Service, audit *caller.Auditor, logger *slog.Logger, hol
 // change begins a change of a value and carries it out as an operation, which does not end
 // with the request.
 func (o Service) change(
-	ctx context.Context, v valued, change catalog.ValueChange, async bool, result func(Changed) any,
+	ctx context.Context, v valued, change catalog.ValueChange, async bool, check func(context.Context) error, result func(Changed) any,
 ) (Changed, *catalog.Operation, error) {
 	patience := o.Operations.Patience
 	if async {
@@ -56,6 +56,10 @@ func (o Service) change(
 	}
 	return operation.StartAndWait(ctx, o.Operations, v.actor, catalog.OperationRewrite, patience,
 		func(ctx context.Context, _ *operation.Task) (Changed, error) {
+			// The operation may have been queued since the request was checked.
+			if err := check(ctx); err != nil {
+				return Changed{}, err
+			}
 			if err := o.Changes.begin(ctx, v, change); err != nil {
 				return Changed{}, err
 			}
@@ -67,9 +71,7 @@ func (o Service) change(
 func (c *Changes) begin(ctx context.Context, v valued, change catalog.ValueChange) error {
 	change.ID, change.Org, change.Domain, change.By, change.Holder =
 		catalog.NewID[catalog.ValueChangeID](), v.actor.Org, v.domain.ID, v.actor.User, c.holder
-	if !c.hold(change.ID) {
-		return nil
-	}
+	c.hold(change.ID)
 	defer c.release(change.ID)
 	begun, err := c.domains.Store.BeginValueChange(ctx, v.target, change)
 	if err != nil {
@@ -103,6 +105,14 @@ func (c *Changes) Resume(ctx context.Context) error {
 	var errs []error
 	for _, change := range taken {
 		if !c.hold(change.ID) {
+			continue
+		}
+		// The change may have ended, or another replica may have it, since the list was read.
+		if err := c.domains.Store.RenewValueChange(authz.System(ctx, "changes of values"), change.ID, c.holder); err != nil {
+			c.release(change.ID)
+			if !errors.Is(err, catalog.ErrNotFound) {
+				errs = append(errs, err)
+			}
 			continue
 		}
 		a := caller.Identity{Org: change.Org, User: change.By, Viewer: catalog.SystemViewer(change.Org)}
@@ -140,27 +150,36 @@ func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.V
 	defer stop()
 	beating.Go(func() { c.beat(beat, change, cancel) })
 
-	rows, err := c.complete(ctx, a, change)
-	taken := errors.Is(context.Cause(ctx), errTakenOver)
-	if err != nil && !taken && givenUp(change, waited, err) {
+	rows, err := c.complete(ctx, a, &change)
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil || errors.Is(cause, errTakenOver):
+	case givenUp(change, waited, err):
 		err = errors.Join(err, c.withdraw(ctx, a, change))
+	case waited && change.Narrowed:
+		err = errors.Join(errGoesOn, err)
 	}
 	c.record(a, change, rows, err)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
+	if err != nil && cause != nil {
 		err = errors.Join(cause, err)
 	}
 	return err
 }
 
-// givenUp reports whether a change that failed is withdrawn: it can be, and its caller waits
-// for it, or another attempt would fail in the same way.
+// errGoesOn is the error of a request whose change has not ended but cannot be undone, because
+// its previous value is no longer allowed. The change is resumed.
+var errGoesOn = fault.New("value_change_running", "change of a value continues")
+
+// givenUp reports whether a change that failed is withdrawn. A deletion always is, because it
+// has rewritten nothing. Another change is withdrawn while its previous value is allowed, if
+// its caller waits for it or another attempt would fail in the same way.
 func givenUp(change catalog.ValueChange, waited bool, err error) bool {
-	if change.Narrowed && change.Kind != catalog.ValueDelete {
-		return false
+	if change.Kind == catalog.ValueDelete || change.Narrowed {
+		return change.Kind == catalog.ValueDelete
 	}
 	var broken *dml.RowsError
-	var used *InUseError
-	return waited || errors.As(err, &broken) || errors.As(err, &used)
+	var source *write.SourceError
+	return waited || errors.As(err, &broken) || errors.As(err, &source) || errors.Is(err, dml.ErrNotListed)
 }
 
 // errTakenOver is the cause of the end of a change that another replica has taken over.
@@ -191,23 +210,34 @@ func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel c
 	}
 }
 
-// complete rewrites the rows, disallows the previous value, and rewrites the rows that were
-// committed in between.
-func (c *Changes) complete(ctx context.Context, a caller.Identity, change catalog.ValueChange) (rows int64, err error) {
+// complete rewrites the rows, disallows the previous value, which it records in change, and
+// rewrites the rows that were committed in between.
+func (c *Changes) complete(ctx context.Context, a caller.Identity, change *catalog.ValueChange) (rows int64, err error) {
 	if !change.Narrowed {
-		if rows, err = c.rewrite(ctx, a, change); err != nil {
-			return rows, err
+		uses, err := c.domains.usesOf(ctx, a, change.Domain)
+		if err != nil {
+			return 0, err
+		}
+		for _, u := range uses {
+			n, err := c.rewrite(ctx, a, u, *change)
+			if err != nil {
+				return rows, err
+			}
+			rows += n
 		}
 		if err := c.domains.Store.NarrowValueChange(authz.System(ctx, "change of a value"), change.ID); err != nil {
 			return rows, err
 		}
+		change.Narrowed = true
 	}
-	more, err := c.finish(ctx, a, change)
+	more, err := c.finish(ctx, a, *change)
 	return rows + more, err
 }
 
 // finish completes a change whose previous value is no longer allowed. It returns an
-// [InUseError] if rows have a value that is to be deleted.
+// [InUseError] if rows have a value that is to be deleted. Rows that were written while both
+// values were allowed can break a rule with the new one. They remain, outside the domain,
+// because the change could not end otherwise.
 func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.ValueChange) (rows int64, err error) {
 	uses, err := c.domains.usesOf(ctx, a, change.Domain)
 	if err != nil {
@@ -222,7 +252,16 @@ func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.
 			err = inUse(uses, used)
 		}
 	} else {
-		rows, err = c.rewrite(ctx, a, change)
+		for _, u := range uses {
+			n, failed := c.rewrite(ctx, a, u, change)
+			rows += n
+			var broken *dml.RowsError
+			if errors.As(failed, &broken) {
+				c.logger.Warn("rows remain outside a domain after a change of a value", "change", change.ID, "error", failed)
+				failed = nil
+			}
+			err = errors.Join(err, failed)
+		}
 	}
 	if err != nil {
 		return rows, err
@@ -255,30 +294,17 @@ func (c *Changes) withdraw(ctx context.Context, a caller.Identity, change catalo
 	return nil
 }
 
-// rewrite gives the rows of every table the new value, one commit for each.
-func (c *Changes) rewrite(ctx context.Context, a caller.Identity, change catalog.ValueChange) (total int64, err error) {
-	uses, err := c.domains.usesOf(ctx, a, change.Domain)
-	if err != nil {
+// rewrite gives the rows of one table the new value, in one commit, and returns their number.
+func (c *Changes) rewrite(ctx context.Context, a caller.Identity, u use, change catalog.ValueChange) (int64, error) {
+	rows := changedRows(u, change)
+	n, err := c.domains.countAll(ctx, u.located, rows)
+	if err != nil || n == 0 {
 		return 0, err
 	}
-	for _, u := range uses {
-		rows := changedRows(u, change)
-		n, err := c.domains.countAll(ctx, u.located, rows)
-		if err != nil {
-			return total, err
-		}
-		if n == 0 {
-			continue
-		}
-		result, err := c.domains.Writes.ReplaceValue(ctx, write.Replacement{
-			Table: u.located, ColumnValue: rows, To: change.To, By: a.User, ByName: a.Email,
-		})
-		if err != nil {
-			return total, err
-		}
-		total += result.Updated
-	}
-	return total, nil
+	result, err := c.domains.Writes.ReplaceValue(ctx, write.Replacement{
+		Table: u.located, ColumnValue: rows, To: change.To, By: a.User, ByName: a.Email,
+	})
+	return result.Updated, err
 }
 
 // changedRows returns the rows of a column that a change of a value concerns, as [rowsOf]

@@ -141,7 +141,7 @@ func fieldByPhysical(t access.Table, physical string) (delta.Field, bool) {
 	return f, true
 }
 
-// unseen refuses what only callers who see all of a table may do.
+// requireWhole refuses what only callers who see all of a table may do.
 func requireWhole(t access.Table) error {
 	if !t.Whole() {
 		return access.ErrRowsFiltered
@@ -149,7 +149,7 @@ func requireWhole(t access.Table) error {
 	return nil
 }
 
-// maskedColumn refuses to change or compare values of a masked column.
+// requireUnmasked refuses to change or compare values of a masked column.
 func (c column) requireUnmasked(field string) error {
 	if c.masked() {
 		return fault.Invalid(field, query.MaskedColumn)

@@ -218,7 +218,7 @@ func (o Service) replaces(ctx context.Context, a caller.Identity, u use, content
 	if content.Range != nil {
 		bounds, err := boundsOf(u.value.Type, *content.Range)
 		if err == nil && bounds != *content.Range {
-			err = fault.Invalid("range", "must have the form in which the columns of the domain write bounds")
+			err = fault.Invalid("range", "must be written as the columns of the domain write it: 42, not 042")
 		}
 		return err
 	}
@@ -228,7 +228,7 @@ func (o Service) replaces(ctx context.Context, a caller.Identity, u use, content
 			t = u.parent.Type
 		}
 		if text, message := canonical(t, v.Value); message != "" || text != v.Value {
-			return fault.Invalid("values", "must have the form in which the columns of the domain write values")
+			return fault.Invalid("values", "must be written as the columns of the domain write them: 42, not 042")
 		}
 	}
 	return nil
@@ -284,6 +284,9 @@ func (o Service) dependant(ctx context.Context, a caller.Identity, u catalog.Col
 	located, err := o.Tables.Registered(ctx, a.Viewer, "", u.Table)
 	if err != nil {
 		return nil, unlessGone(err)
+	}
+	if original, err := o.original(ctx, located); err != nil || original.ID != located.ID {
+		return nil, err // a copy
 	}
 	t, err := o.Tables.Open(ctx, a, access.Ref{Table: &located})
 	if err != nil {

@@ -20,8 +20,7 @@ type valued struct {
 	domain catalog.Domain
 	target catalog.DomainTarget
 	// values are those of a version of the domain.
-	values  []catalog.DomainValue
-	version int64
+	values []catalog.DomainValue
 	// uses are the columns that the domain restricts: one, unless it is shared.
 	uses []use
 	// column is the column that owns the domain; nil for a shared one.
@@ -93,11 +92,11 @@ func (o Service) withValues(ctx context.Context, v valued) (valued, error) {
 		return v, ErrKind
 	}
 	values, err := o.Store.DomainValues(ctx, v.actor.Org, v.domain.ID)
-	v.values, v.version = values.Values, values.Version
+	v.values = values.Values
 	return v, err
 }
 
-// usesOf returns the columns of a shared domain. Columns of tables that do not exist any
+// usesOf returns the columns that use a domain. Columns of tables that do not exist any
 // more are left out: no row of theirs can be read or written.
 func (o Service) usesOf(ctx context.Context, a caller.Identity, id catalog.DomainID) ([]use, error) {
 	list, err := o.Store.DomainUses(authz.System(ctx, "uses of a domain"), a.Org, id)
@@ -136,7 +135,8 @@ func (o Service) use(ctx context.Context, a caller.Identity, d catalog.ColumnDom
 	if u.parent, ok = fieldByPhysical(t, d.Parent); !ok && d.Parent != "" {
 		return u, catalog.ErrNotFound
 	}
-	if mine, err := o.Tables.Registered(ctx, a.Viewer, "", d.Table); err == nil {
+	// A copy that the caller sees is not the table whose rows a change rewrites.
+	if mine, err := o.Tables.Registered(ctx, a.Viewer, "", d.Table); err == nil && mine.ID == u.located.ID {
 		own, err := o.Tables.Open(ctx, a, access.Ref{Table: &mine})
 		u.seen = err == nil && !own.Hides(u.value.Name)
 		u.whole = err == nil && own.Whole()
@@ -187,7 +187,7 @@ func (v valued) canonical(field, text string, parent bool) (string, error) {
 			return "", err
 		}
 		if i > 0 && here != out || v.domain.Shared() && here != text {
-			return "", fault.Invalid(field, "must have the form in which the columns of the domain write values")
+			return "", fault.Invalid(field, "must be written as the columns of the domain write it: 42, not 042")
 		}
 		out = here
 	}
@@ -204,7 +204,7 @@ func (o Service) suits(ctx context.Context, c column, parent delta.Field, d cata
 		}
 		bounds, err := boundsOf(c.field.Type, *d.Range)
 		if err != nil || bounds != *d.Range {
-			return nil, fault.Invalid("domain_id", "has bounds that are not values of the column's type in its form")
+			return nil, fault.Invalid("domain_id", "has bounds that are not written as the column writes them: 42, not 042")
 		}
 		return nil, nil
 	case !rules.Listable(c.field.Type):
@@ -222,7 +222,7 @@ func (o Service) suits(ctx context.Context, c column, parent delta.Field, d cata
 			t = parent.Type
 		}
 		if text, message := canonical(t, v.Value); message != "" || text != v.Value {
-			return nil, fault.Invalid("domain_id", "has values that are not of the column's type, or not in its form")
+			return nil, fault.Invalid("domain_id", "has values that are not written as the column writes them: 42, not 042")
 		}
 	}
 	return values.Values, nil

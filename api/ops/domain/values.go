@@ -175,7 +175,13 @@ func (o Service) ChangeValue(
 		out, err := o.after(ctx, v)
 		return out, nil, err
 	}
-	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}, patch.Async, result)
+	check := func(ctx context.Context) error {
+		if err := o.mayRewrite(ctx, v, value, !patch.Propagate); err != nil {
+			return err
+		}
+		return o.unused(ctx, v, value, text)
+	}
+	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}, patch.Async, check, result)
 }
 
 func setText(to *string, text *string) {
@@ -312,14 +318,15 @@ func (o Service) replace(
 	if to == "" {
 		return Changed{}, nil, fault.Invalid("replace_with", "must be the id or text of another value of the domain")
 	}
-	if err := o.mayRewrite(ctx, v, value, false); err != nil {
+	check := func(ctx context.Context) error { return o.mayRewrite(ctx, v, value, false) }
+	if err := check(ctx); err != nil {
 		return Changed{}, nil, err
 	}
-	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to}, r.Async, result)
+	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to}, r.Async, check, result)
 }
 
-// remove removes a value that no row has. Rows that are committed in the meantime are found
-// after the value is not allowed any more, and bring it back.
+// remove removes a value that no row has. If rows with the value are committed before it is
+// disallowed, the deletion is withdrawn.
 func (o Service) remove(ctx context.Context, v valued, value catalog.DomainValue) error {
 	rows, err := o.count(ctx, v.uses, func(u use) write.ColumnValue { return rowsOf(u.ColumnDomain, v.values, value) })
 	if err == nil {

@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -152,8 +153,10 @@ func (o *Domains) Rule(
 		out.Rule = domain.Within(column, domain.Bounds(*d.Domain.Range))
 	case hierarchical:
 		out.Rule = domain.Paired(column, parent, pairsOf(values))
-	default:
+	case d.Domain.Kind == catalog.DomainFixed:
 		out.Rule = domain.Listed(column, textsOf(values))
+	default:
+		return out, fmt.Errorf("a domain of the unknown kind %q", d.Domain.Kind)
 	}
 	return out, nil
 }

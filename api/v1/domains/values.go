@@ -227,7 +227,7 @@ func change[I changeInput, T any](
 		if err != nil {
 			return none, nil, err
 		}
-		c, goesOn, err := domains.ChangeValue(ctx, owner, id, patch, asResult(reply))
+		c, goesOn, err := domains.ChangeValue(ctx, owner, id, patch, asResult)
 		if err != nil || goesOn != nil {
 			return none, goesOn, err
 		}
@@ -248,7 +248,7 @@ func remove[I removeInput, T any](
 		if err != nil {
 			return none, nil, err
 		}
-		c, goesOn, err := domains.RemoveValue(ctx, owner, removal, asResult(reply))
+		c, goesOn, err := domains.RemoveValue(ctx, owner, removal, asResult)
 		if err != nil || goesOn != nil {
 			return none, goesOn, err
 		}
@@ -256,9 +256,19 @@ func remove[I removeInput, T any](
 	}
 }
 
-// asResult returns a reply as the result of an operation.
-func asResult[T any](reply func(domain.Changed) T) func(domain.Changed) any {
-	return func(c domain.Changed) any { return reply(c) }
+// rewritten is the result of an operation that changes a value. It names the column or the
+// shared domain, and leaves the values out: operations are also read by callers who may not
+// see them, and their records are small.
+type rewritten struct {
+	ColumnName string           `json:"column_name,omitempty"`
+	DomainID   catalog.DomainID `json:"domain_id,omitempty"`
+}
+
+func asResult(c domain.Changed) any {
+	if c.Shared != nil {
+		return rewritten{DomainID: c.Shared.ID}
+	}
+	return rewritten{ColumnName: c.Column.Column}
 }
 
 // The texts of the routes of values.

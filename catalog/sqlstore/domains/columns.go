@@ -211,10 +211,13 @@ func (s *Store) Adopt(ctx context.Context, tx sqldb.Session, from catalog.DeltaI
 	}
 	for _, c := range columns {
 		id := c.Domain.ID
-		if !c.Domain.Shared() {
-			if id, err = s.copyDomain(ctx, tx, c.Domain, from, to, by); err != nil {
-				return err
-			}
+		if c.Domain.Shared() {
+			err = unchanging(ctx, tx, id) // a change under way would not rewrite the new table
+		} else {
+			id, err = s.copyDomain(ctx, tx, c.Domain, from, to, by)
+		}
+		if err != nil {
+			return err
 		}
 		_, err := tx.Exec(ctx, "INSERT INTO column_domains (org_id, delta_id, column_name, parent_column, domain_id) VALUES (?, ?, ?, ?, ?)",
 			to.Org, to.DeltaID, c.Column, c.Parent, id)
