@@ -66,7 +66,7 @@ var Codes = []Code{
 		"parameters does not fit the placeholders of the statement."},
 	{"invalid_statement", 400, "The SQL statement is not valid.", "A name, type or clause does not resolve and no narrower code fits."},
 
-	{"unauthenticated", 401, "Authentication is required.", "No bearer token, or one that proves nothing."},
+	{"unauthenticated", 401, "Authentication is required.", "The bearer token is missing or not valid."},
 	{"credential_expired", 401, "The credential has expired.", "The API key or token was valid once."},
 	{"credential_revoked", 401, "The credential has been revoked.", "The API key was revoked."},
 
@@ -171,11 +171,11 @@ var Codes = []Code{
 	{"invalid_property", 422, "A table property is not valid.", "The property is unknown or has a bad value."},
 	{"value_error", 422, "A value made the query fail.", "A cast, an overflow or a bad argument met a row; details name the field."},
 	{"query_timeout", 422, "The query ran longer than allowed.", "Raise timeout_ms or ask for less."},
-	{"query_memory_exhausted", 422, "The query needs more memory than it may use.", "Ask for less at once."},
+	{"query_memory_exhausted", 422, "The query needs more memory than it may use.", "Let one statement process less data."},
 	{"result_too_large", 422, "The result is larger than may be kept.",
 		"Ask for less, set row_limit, or delete operations whose results are not needed."},
 	{"idempotency_key_reused", 422, "The idempotency key was used for another request.", "Use a new key for each request."},
-	{"invalid_location", 422, "The location cannot be used.", "A local root is no plain absolute path below an allowed root."},
+	{"invalid_location", 422, "The location cannot be used.", "A local root must be a plain absolute path below an allowed root."},
 	{"storage_not_usable", 422, "The storage is not safe for tables.",
 		"It does not honour put-if-absent or does not return what was written."},
 	{"wrong_kind", 422, "The storage configuration is of another kind.", "The credential does not fit the configuration."},

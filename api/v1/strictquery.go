@@ -39,7 +39,7 @@ func checkQuery(parameters []*huma.Param, raw string) error {
 		for i, value := range values[p.Name] {
 			message := typeMismatch(p.Schema, value)
 			if i > 0 && p.Schema.Type != huma.TypeArray {
-				message = "is there more than once"
+				message = "is given more than once"
 			}
 			if message != "" {
 				details = append(details, problem.Detail{Field: p.Name, Message: message})

@@ -123,7 +123,7 @@ func (s *subset) expression(n ast.IsNode) (sort, error) {
 		return sortCondition, s.join(n.BinaryNode)
 	case ast.NodeTypeHas:
 		if v, ok := n.Arg.(ast.NodeTypeVariable); !ok || v.Name != "principal" && v.Name != "resource" {
-			return 0, s.place(n).errorf("has is for principal and resource")
+			return 0, s.place(n).errorf("has can only be applied to principal and resource")
 		}
 		if n.Value == "" {
 			return 0, s.place(n).errorf(errNoName)

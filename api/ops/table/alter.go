@@ -303,7 +303,7 @@ func newColumn(err error) error {
 	var unfit *delta.SchemaError
 	switch {
 	case !errors.As(err, &unfit):
-		return orInvalid(err, "name", "cannot be the name of such a column of this table")
+		return orInvalid(err, "name", "cannot be used as the name of this column")
 	case unfit.Part == delta.ColumnType:
 		return fault.Invalid("type", "%s", unfit.Reason)
 	}

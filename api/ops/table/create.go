@@ -169,7 +169,7 @@ func (o Files) free(ctx context.Context, config catalog.StorageConfig, name, pat
 		case t.Path == path:
 			return &catalog.ExistsError{Field: "path"}
 		case t.Path == "" || strings.HasPrefix(path, t.Path+"/") || strings.HasPrefix(t.Path, path+"/"):
-			return fault.Invalid("path", "must not lie in the folder of another table, or around it")
+			return fault.Invalid("path", "must neither be inside the folder of another table nor contain one")
 		}
 		return nil
 	})

@@ -117,7 +117,7 @@ func (in *adoptInput) keepRules() (bool, error) {
 	case b.Former != nil && b.KeepRules == nil:
 		return *b.Former, nil
 	}
-	return false, v1.FieldError("keep_rules", "is required, once")
+	return false, v1.FieldError("keep_rules", "must be given exactly once")
 }
 
 type resolveInput struct {

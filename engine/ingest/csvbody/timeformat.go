@@ -120,7 +120,7 @@ func (f *TimeFormat) check() error {
 	case count['I'] != count['p']:
 		return errors.New("must have %I and %p together")
 	case count['M'] > hour || count['S'] > count['M'] || count['g']+count['f'] > count['S'] || count['z'] > hour:
-		return errors.New("must have the larger parts of a time that it has")
+		return errors.New("must have hours with minutes or an offset, minutes with seconds, and seconds with fractions")
 	}
 	return nil
 }

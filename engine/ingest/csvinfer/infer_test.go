@@ -253,6 +253,6 @@ func TestNamesThatTablesCanHave(t *testing.T) {
 	}
 	in, err = csvinfer.Infer(t.Context(), strings.NewReader(wide.String()+"x\n"), csvinfer.Request{})
 	require.NoError(t, err)
-	require.Equal(t, []csvinfer.Problem{{Line: 1, Message: "the names of the columns are too long for csv_columns: give the columns shorter " +
-		"names that tables can have"}}, in.Problems)
+	require.Equal(t, []csvinfer.Problem{{Line: 1, Message: "the names of the columns are too long for csv_columns: shorten them, " +
+		"without characters that tables do not allow"}}, in.Problems)
 }
