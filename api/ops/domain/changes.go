@@ -45,10 +45,10 @@ func NewChanges(domains Service, audit *caller.Auditor, logger *slog.Logger, hol
 	}
 }
 
-// change begins a change of a value and carries it out as an operation, which does not end
-// with the request.
+// change does work that changes a value in rows, as an operation, which does not end with the
+// request, and describes the domain after it.
 func (o Service) change(
-	ctx context.Context, v valued, change catalog.ValueChange, async bool, check func(context.Context) error, result func(Changed) any,
+	ctx context.Context, v valued, async bool, work func(context.Context) error, result func(Changed) any,
 ) (Changed, *catalog.Operation, error) {
 	patience := o.Operations.Patience
 	if async {
@@ -56,11 +56,7 @@ func (o Service) change(
 	}
 	return operation.StartAndWait(ctx, o.Operations, v.actor, catalog.OperationRewrite, patience,
 		func(ctx context.Context, _ *operation.Task) (Changed, error) {
-			// The operation may have been queued since the request was checked.
-			if err := check(ctx); err != nil {
-				return Changed{}, err
-			}
-			if err := o.Changes.begin(ctx, v, change); err != nil {
+			if err := work(ctx); err != nil {
 				return Changed{}, err
 			}
 			return o.after(ctx, v)

@@ -157,21 +157,17 @@ func (o Service) ChangeValue(
 			return Changed{}, nil, err
 		}
 	}
-	rename := patch.Value != nil && text != value.Value
-	if rename {
-		if err := o.mayRewrite(ctx, v, value, !patch.Propagate); err != nil {
+	describe := func(ctx context.Context) error {
+		if label == value.Label && description == value.Description {
+			return nil
+		}
+		_, err := o.Store.DescribeDomainValue(ctx, v.target, id, label, description)
+		return changeError(err)
+	}
+	if patch.Value == nil || text == value.Value {
+		if err := describe(ctx); err != nil {
 			return Changed{}, nil, err
 		}
-		if err := o.unused(ctx, v, value, text); err != nil {
-			return Changed{}, nil, err
-		}
-	}
-	if label != value.Label || description != value.Description {
-		if _, err := o.Store.DescribeDomainValue(ctx, v.target, id, label, description); err != nil {
-			return Changed{}, nil, changeError(err)
-		}
-	}
-	if !rename {
 		out, err := o.after(ctx, v)
 		return out, nil, err
 	}
@@ -181,7 +177,20 @@ func (o Service) ChangeValue(
 		}
 		return o.unused(ctx, v, value, text)
 	}
-	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}, patch.Async, check, result)
+	if err := check(ctx); err != nil {
+		return Changed{}, nil, err
+	}
+	work := func(ctx context.Context) error {
+		// The operation may have been queued since the request was checked.
+		if err := check(ctx); err != nil {
+			return err
+		}
+		if err := o.Changes.begin(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}); err != nil {
+			return err
+		}
+		return describe(ctx) // a refused rename changes nothing
+	}
+	return o.change(ctx, v, patch.Async, work, result)
 }
 
 func setText(to *string, text *string) {
@@ -322,7 +331,14 @@ func (o Service) replace(
 	if err := check(ctx); err != nil {
 		return Changed{}, nil, err
 	}
-	return o.change(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to}, r.Async, check, result)
+	work := func(ctx context.Context) error {
+		// The operation may have been queued since the request was checked.
+		if err := check(ctx); err != nil {
+			return err
+		}
+		return o.Changes.begin(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to})
+	}
+	return o.change(ctx, v, r.Async, work, result)
 }
 
 // remove removes a value that no row has. If rows with the value are committed before it is

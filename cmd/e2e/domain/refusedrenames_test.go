@@ -18,7 +18,9 @@ func TestARefusedRenameLeavesTheRowsOfItsNewTextAlone(t *testing.T) {
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "code": "A"}, object{"id": 2, "code": "B"}))
 	at := path + "/columns/code/domain"
 	values := ids(s.Admin.OK("PUT", at+"/fixed", object{"values": list{"A"}})["domain"].(object)["allowed_values"])
-	require.Equal(t, []string{"value"}, refused(t, s.Admin, 409, "value_in_use", "PATCH", at+"/values/"+values["A"], object{"value": "B"}))
+	require.Equal(t, []string{"value"}, refused(t, s.Admin, 409, "value_in_use", "PATCH", at+"/values/"+values["A"],
+		object{"value": "B", "label": "Bee"}))
+	require.NotContains(t, string(s.Admin.Call("GET", at, nil).Body), "Bee", "the label is part of the refused change")
 	require.Equal(t, list{list{1.0, "A"}, list{2.0, "B"}}, s.Admin.Rows("SELECT id, code FROM "+s.Schema+".t ORDER BY id"))
 	s.Admin.OK("POST", at+"/values", object{"value": "C"})
 }
@@ -30,7 +32,9 @@ func TestARenameToTextOfTheSameKeyDoesNotBlockTheDomain(t *testing.T) {
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "code": "A"}, object{"id": 1, "code": "B"}))
 	at := path + "/columns/code/domain"
 	values := ids(s.Admin.OK("PUT", at+"/fixed", object{"values": list{"A"}})["domain"].(object)["allowed_values"])
-	require.Equal(t, []string{"value"}, refused(t, s.Admin, 409, "value_in_use", "PATCH", at+"/values/"+values["A"], object{"value": "B"}))
+	require.Equal(t, []string{"value"}, refused(t, s.Admin, 409, "value_in_use", "PATCH", at+"/values/"+values["A"],
+		object{"value": "B", "label": "Bee"}))
+	require.NotContains(t, string(s.Admin.Call("GET", at, nil).Body), "Bee", "the label is part of the refused change")
 	s.Admin.OK("POST", at+"/values", object{"value": "C"})
 }
 
