@@ -25,6 +25,9 @@ type SessionOptions struct {
 	// Owner decides with which sessions this one may share a process, if the engine uses several.
 	// It is opaque; sessions of different owners share nothing.
 	Owner string
+	// Uploads is for sessions that read files from clients, which can end their process. If the
+	// engine uses several processes, such sessions of one owner share one that runs nothing else.
+	Uploads bool
 	// Apart gives the session a process of its own, if the engine uses several: a crash of that
 	// process ends no other statement.
 	Apart bool

@@ -228,3 +228,7 @@ func sortedValues[T any](m map[string]T) iter.Seq[T] {
 		}
 	}
 }
+
+// AbsolutePaths reports whether the log names files by absolute paths, so that a copy of the
+// table's folder would refer to the original.
+func (s *Snapshot) AbsolutePaths() bool { return s.state.absolute }

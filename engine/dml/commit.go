@@ -127,11 +127,10 @@ func (w *write) attempt(ctx context.Context, base *delta.Snapshot, p plan) (snap
 	if w.Application != nil {
 		txn.SetTransaction(w.Application.ID, w.Application.Version)
 	}
-	commit := func() (*delta.Snapshot, error) { return txn.Commit(ctx) }
 	if w.Publish == nil {
-		snap, err = commit()
+		snap, err = txn.Commit(ctx)
 	} else {
-		snap, err = w.Publish(ctx, commit)
+		snap, err = w.Publish(ctx, txn)
 	}
 	return snap, vectors, err
 }

@@ -21,24 +21,25 @@ func TestPublishDecidesOnTheCommit(t *testing.T) {
 	require.NoError(t, err)
 	refused := errors.New("refused")
 	asked := 0
-	insert := func(dry bool, publish func(func() (*delta.Snapshot, error)) (*delta.Snapshot, error)) error {
+	insert := func(dry bool, publish func(*delta.Txn) (*delta.Snapshot, error)) error {
 		table, options, end, err := l.begin(bucket)
 		require.NoError(t, err)
 		defer end()
 		options.DryRun = dry
-		options.Publish = func(_ context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
+		options.Publish = func(_ context.Context, txn *delta.Txn) (*delta.Snapshot, error) {
 			asked++
-			return publish(commit)
+			require.Positive(t, txn.Growth())
+			return publish(txn)
 		}
 		_, err = dml.Insert(t.Context(), table, options, l.stage(options, `{"rows":[{"id":8,"v":"x"}]}`))
 		return err
 	}
-	require.ErrorIs(t, insert(false, func(func() (*delta.Snapshot, error)) (*delta.Snapshot, error) { return nil, refused }), refused)
+	require.ErrorIs(t, insert(false, func(*delta.Txn) (*delta.Snapshot, error) { return nil, refused }), refused)
 	require.Equal(t, "1a 2b 3c", l.rows())
 	require.Zero(t, l.orphans())
-	require.NoError(t, insert(true, func(func() (*delta.Snapshot, error)) (*delta.Snapshot, error) { return nil, refused }))
+	require.NoError(t, insert(true, func(*delta.Txn) (*delta.Snapshot, error) { return nil, refused }))
 	require.Equal(t, 1, asked)
-	require.NoError(t, insert(false, func(commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) { return commit() }))
+	require.NoError(t, insert(false, func(txn *delta.Txn) (*delta.Snapshot, error) { return txn.Commit(t.Context()) }))
 	require.Equal(t, "1a 2b 3c 8x", l.rows())
 	require.Equal(t, 2, asked)
 }

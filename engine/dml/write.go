@@ -76,9 +76,9 @@ type Options struct {
 	// KeyFiles, if not nil, is called with the number of data files that each check
 	// of a key reads.
 	KeyFiles func(n int)
-	// Publish, if not nil, is called for each attempt to write to the log. It calls
-	// commit, or returns an error instead. Dry runs do not call it.
-	Publish func(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error)
+	// Publish, if not nil, is called for each attempt to write to the log. It commits the
+	// transaction, or returns an error instead. Dry runs do not call it.
+	Publish func(ctx context.Context, txn *delta.Txn) (*delta.Snapshot, error)
 }
 
 // Application identifies an application transaction, see

@@ -64,23 +64,27 @@ func Paired(child, parent Column, pairs []Pair) constraint.Rule {
 // Within returns the rule that the values of a column lie between bounds, whose texts are
 // canonical. NaN is outside.
 func Within(c Column, b Bounds) constraint.Rule {
+	return rule(c, nil, func(alias string) string { return b.Contain(c.Type, c.in(alias)) })
+}
+
+// Contain returns the condition that a value of type t, given as SQL, lies between bounds
+// whose texts are canonical. NaN is outside. For NULL the condition is NULL.
+func (b Bounds) Contain(t delta.DataType, value string) string {
 	above, below := " > ", " < "
 	if b.Inclusive {
 		above, below = " >= ", " <= "
 	}
-	return rule(c, nil, func(alias string) string {
-		var parts []string
-		if b.Min != "" {
-			parts = append(parts, c.in(alias)+above+try(c.Type, b.Min))
-		}
-		if b.Max != "" {
-			parts = append(parts, c.in(alias)+below+try(c.Type, b.Max))
-		}
-		if c.Type == delta.Float || c.Type == delta.Double {
-			parts = append(parts, "NOT isnan("+c.in(alias)+")")
-		}
-		return strings.Join(parts, " AND ")
-	})
+	var parts []string
+	if b.Min != "" {
+		parts = append(parts, value+above+try(t, b.Min))
+	}
+	if b.Max != "" {
+		parts = append(parts, value+below+try(t, b.Max))
+	}
+	if t == delta.Float || t == delta.Double {
+		parts = append(parts, "NOT isnan("+value+")")
+	}
+	return strings.Join(parts, " AND ")
 }
 
 // Referenced returns the rule that a column has one of the values of a source's column.

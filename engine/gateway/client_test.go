@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"testing"
 	"time"
 
@@ -177,4 +178,42 @@ func TestWriteVerbsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "kept", string(got))
 	require.False(t, errors.Is(err, gateway.ErrClosed))
+}
+
+// TestConnectionsForLogsServeOneRequest checks that the Delta kernel never has an idle connection:
+// see [gateway.ReadsRemoteLog].
+func TestConnectionsForLogsServeOneRequest(t *testing.T) {
+	store := mem.New()
+	const data, commit = "t/a.parquet", "t/_delta_log/00000000000000000000.json"
+	mustPut(t, store, data, text(10))
+	mustPut(t, store, commit, text(10))
+	c := client(t, mustGrant(t, mustGateway(t, gateway.Options{}), store, "t"))
+	var reused bool
+	ctx := httptrace.WithClientTrace(within(t, 10*time.Second), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused },
+	})
+	reuses := func(f func() error) bool {
+		require.NoError(t, f())
+		return reused
+	}
+	read := func(name string) func() error {
+		return func() error {
+			_, err := get(ctx, c, name, "")
+			return err
+		}
+	}
+	list := func() error {
+		_, err := c.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: aws.String(bucketName), Prefix: aws.String("t/_delta_log/")})
+		return err
+	}
+	require.NoError(t, read(data)())
+	require.True(t, reuses(read(data)))
+	require.True(t, reuses(read(commit)), "the connection is free until the response closes it")
+	require.False(t, reuses(list))
+	require.False(t, reuses(read(commit)))
+	_, err := get(ctx, c, "t/_delta_log/00000000000000000001.json", "")
+	require.Equal(t, http.StatusNotFound, status(t, err))
+	require.False(t, reused)
+	require.False(t, reuses(read(data)), "a refusal closes the connection, too")
+	require.True(t, reuses(read(data)))
 }

@@ -21,6 +21,8 @@
 //     announced, the connection is broken and nothing is cached.
 //   - A failure of a store is answered with 400, because clients retry a 5xx or 429 for seconds;
 //     the actual failure is [Grant.Cause].
+//   - A connection that was used for a log or a listing serves no further request: see
+//     [ReadsRemoteLog].
 //   - Names and texts of a store are in no error response and in no log line.
 //
 // The key of a block consists of the identity of a configuration, a name, a size and a time of last

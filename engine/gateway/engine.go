@@ -112,7 +112,8 @@ func (s *session) survives(st engine.Statement) error {
 }
 
 // ReadsRemoteLog reports whether the engine itself reads the log of a remote table. Its log reader
-// can end the process when a statement stops before the last row, because of an error or a limit.
+// aborts the process when a statement stops while it holds a connection that can be reused. The
+// gateway leaves it none (see logDir), but the reader is not trusted to survive in other states.
 func ReadsRemoteLog(src engine.Source) bool {
 	return src.Files == nil && strings.HasPrefix(src.Location, remoteScheme)
 }

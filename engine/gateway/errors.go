@@ -13,8 +13,8 @@ var (
 	// another process uses it. The operator has to act.
 	ErrCacheDir = errors.New("cache directory cannot be used")
 	// ErrNeedsIsolation: the engine runs in the server and would read the log of a remote table
-	// itself. Its log reader can end the process when a statement stops early (it frees connections
-	// outside of its runtime), which is acceptable only in a worker process. Not retried: 409.
+	// itself. Its log reader is not trusted to survive when a statement stops early (see
+	// [ReadsRemoteLog]), and an abort is acceptable only in a worker process. Not retried: 409.
 	ErrNeedsIsolation = errors.New("reading this table needs isolation")
 	// ErrContent: a store returned other bytes than it announced, or an object changed while it was
 	// read. It can be a [Grant.Cause]; the statement may be run again (503).

@@ -5,8 +5,8 @@
 // Each format has a package below this one; staging holds what they share. The
 // packages know types and texts, not rules: whether a row may be NULL, holds a key
 // twice or may be written at all is decided over the staged file. They run no SQL.
-// Parquet bodies are stored as they are (parquetbody) and cast by a sandboxed engine:
-// this process decodes none of their pages.
+// Parquet bodies are stored as they are (parquetbody) and cast by a sandboxed engine in a
+// process that only reads uploads: this process decodes none of their pages.
 //
 // Invariants:
 //   - Row i of the body is row i of the staged file.

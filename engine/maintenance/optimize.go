@@ -44,7 +44,9 @@ type OptimizeOptions struct {
 
 	// Rewritten, if not nil, is called from several goroutines with the number of
 	// files that were rewritten since the last call.
-	Rewritten        func(files int64)
+	Rewritten func(files int64)
+	// Committed, if not nil, is called with the version that the optimize made.
+	Committed        func(*delta.Snapshot)
 	UserID, UserName string
 	Clock            func() time.Time
 }
@@ -74,6 +76,9 @@ func Optimize(ctx context.Context, snap *delta.Snapshot, opts OptimizeOptions) (
 	}
 	if opts.Rewritten == nil {
 		opts.Rewritten = func(int64) {}
+	}
+	if opts.Committed == nil {
+		opts.Committed = func(*delta.Snapshot) {}
 	}
 	curve, err := curveColumns(snap, opts.ZOrderBy)
 	if err != nil {
@@ -121,7 +126,9 @@ func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (_ Optimized, 
 		if err != nil || len(o.done) == 0 {
 			return Optimized{}, err
 		}
-		if _, err = o.commit(ctx, snap); err == nil {
+		made, err := o.commit(ctx, snap)
+		if err == nil {
+			o.opts.Committed(made)
 			return o.result(), nil
 		}
 		if errors.Is(err, delta.ErrCommitUnknown) || !errors.Is(err, delta.ErrConflict) || round == maxRounds {

@@ -126,7 +126,11 @@ func TestOptimizeCompacts(t *testing.T) {
 			}
 			require.Equal(t, want.FilesAdded, dry.FilesAdded)
 			require.Equal(t, version, w.load().Version())
-			done := w.optimize(nil)
+			var made []int64
+			committed := func(o *maintenance.OptimizeOptions) {
+				o.Committed = func(snap *delta.Snapshot) { made = append(made, snap.Version()) }
+			}
+			done := w.optimize(committed)
 			require.Equal(t, [2]int64{want.FilesAdded, want.FilesRemoved}, [2]int64{done.FilesAdded, done.FilesRemoved})
 			require.Equal(t, [2]int64{dry.FilesAdded, dry.FilesRemoved}, [2]int64{done.FilesAdded, done.FilesRemoved})
 			require.Equal(t, before, w.rows())
@@ -138,8 +142,9 @@ func TestOptimizeCompacts(t *testing.T) {
 			for f := range snap.Files() {
 				require.False(t, f.Add.DataChange)
 			}
-			require.Equal(t, maintenance.Optimized{}, w.optimize(nil), "a second run has nothing to do")
+			require.Equal(t, maintenance.Optimized{}, w.optimize(committed), "a second run has nothing to do")
 			require.Equal(t, version+1, w.load().Version())
+			require.Equal(t, []int64{version + 1}, made)
 
 			// The next run includes rows of later writes.
 			w.write(900, 10, values[0], partitioned)

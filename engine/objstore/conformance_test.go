@@ -22,24 +22,24 @@ func TestPrefixConformance(t *testing.T) {
 			objstoretest.MustPut(t, bucket, sibling, "not below the prefix")
 		}
 		return objstore.Prefix(bucket, "a b/c/d")
-	}, objstoretest.Config{})
+	}, objstoretest.Config{Sums: true})
 }
 
 func TestNamedConformance(t *testing.T) {
-	objstoretest.Run(t, func(*testing.T) objstore.Bucket { return objstore.Named(mem.New(), "main") }, objstoretest.Config{})
+	objstoretest.Run(t, func(*testing.T) objstore.Bucket { return objstore.Named(mem.New(), "main") }, objstoretest.Config{Sums: true})
 }
 
 func TestMetricsConformance(t *testing.T) {
 	metrics := objstore.NewMetrics(prometheus.NewPedanticRegistry())
 	objstoretest.Run(t, func(*testing.T) objstore.Bucket {
 		return metrics.Wrap(mem.New(), "mem")
-	}, objstoretest.Config{})
+	}, objstoretest.Config{Sums: true})
 }
 
 func TestFaultsWithoutCutsConformance(t *testing.T) {
 	objstoretest.Run(t, func(*testing.T) objstore.Bucket {
 		return objstore.NewFaults(mem.New())
-	}, objstoretest.Config{})
+	}, objstoretest.Config{Sums: true})
 }
 
 // TestWrappedConformance runs the suite over all wrappers around a store that lists
@@ -50,5 +50,5 @@ func TestWrappedConformance(t *testing.T) {
 		bucket, err := file.New(t.TempDir())
 		require.NoError(t, err)
 		return objstore.Named(metrics.Wrap(objstore.NewFaults(objstore.Prefix(bucket, "a b/c")), "file"), "main")
-	}, objstoretest.Config{Folders: true, MaxSegment: 255, Uploads: 1})
+	}, objstoretest.Config{Folders: true, MaxSegment: 255, Uploads: 1, Copies: true})
 }

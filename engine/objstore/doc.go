@@ -7,8 +7,9 @@
 // Providers are subpackages (mem, file, …), each the only importer of its SDK. Every provider and
 // every wrapper passes the suite in objstoretest. This package holds what they share: the errors,
 // the rule of names ([ValidName]), the arithmetic of ranges ([Range]), bodies of exact length
-// ([Exactly]); and the wrappers that work over any Bucket: [Prefix], [Metrics] and, for tests,
-// [Faults].
+// ([Exactly]); and the wrappers that work over any Bucket: [Prefix], [Metrics], [Renew] and, for
+// tests, [Faults]. Abilities that only some stores have are interfaces of their own, such as [Copier]
+// and [Summer].
 //
 // Nothing that knows a table, a log or a user belongs here. The package imports no other Lakewarden
 // package.

@@ -94,7 +94,7 @@ func (c Cut) failure(op Op, name string) error {
 	err := c.Err
 	if err == nil {
 		err = ErrUnavailable
-		if c.After && (op == OpPut || op == OpPutIfAbsent || op == OpDelete || op == OpDiscard) {
+		if c.After && (op == OpPut || op == OpPutIfAbsent || op == OpDelete || op == OpDiscard || op == OpCopy) {
 			err = ErrUnknown
 		}
 	}

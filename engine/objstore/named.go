@@ -28,7 +28,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // RefusesWrites reports whether the store accepts the credential but does not let it write.
 func (e *StoreError) RefusesWrites() bool {
 	switch e.Op {
-	case OpPut, OpPutIfAbsent, OpDelete:
+	case OpPut, OpPutIfAbsent, OpDelete, OpCopy:
 		return errors.Is(e.Err, ErrDenied) && !errors.Is(e.Err, ErrCredential)
 	}
 	return false

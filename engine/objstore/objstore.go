@@ -12,6 +12,9 @@ type Object struct {
 	Name    string
 	Size    int64
 	ModTime time.Time
+	// Sums are the checksums that a listing has of the content, if any; see [Summer]. A wrong MD5
+	// is possible: the store may encrypt the object and list a tag of another kind.
+	Sums Sums
 }
 
 // ListOptions narrows a listing.
@@ -62,6 +65,7 @@ const (
 	OpPut         Op = "put"
 	OpPutIfAbsent Op = "put_if_absent"
 	OpDelete      Op = "delete"
+	OpCopy        Op = "copy"
 	OpUploads     Op = "uploads"
 	OpDiscard     Op = "discard"
 )

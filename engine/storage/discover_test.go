@@ -52,6 +52,21 @@ var tables = []string{
 	"region=eu/sales", "v2",
 }
 
+// discovered is a coverage with the tables that were found.
+type discovered struct {
+	storage.Coverage
+	tables []string
+}
+
+// discover collects the tables of a bucket.
+func discover(ctx context.Context, bucket objstore.Bucket, opts storage.DiscoverOptions) (found discovered, err error) {
+	found.Coverage, err = storage.Discover(ctx, bucket, opts, func(t storage.FoundTable) error {
+		found.tables = append(found.tables, t.Path)
+		return nil
+	})
+	return found, err
+}
+
 func TestDiscover(t *testing.T) {
 	local, err := file.New(t.TempDir())
 	require.NoError(t, err)
@@ -60,15 +75,16 @@ func TestDiscover(t *testing.T) {
 			objstoretest.MustPut(t, bucket, object, "")
 		}
 		var progress []storage.Progress
-		found, err := storage.Discover(context.Background(), bucket, storage.DiscoverOptions{
+		found, err := discover(context.Background(), bucket, storage.DiscoverOptions{
 			Progress: func(p storage.Progress) { progress = append(progress, p) },
 		})
 		require.NoError(t, err)
-		require.Empty(t, cmp.Diff(tables, found.Tables), name)
-		require.False(t, found.Truncated)
-		require.Empty(t, found.Denied)
-		last := progress[len(progress)-1]
-		require.Equal(t, storage.Progress{Folders: found.Folders, Tables: len(tables)}, last)
+		require.Empty(t, cmp.Diff(tables, slices.Sorted(slices.Values(found.tables))), name)
+		require.True(t, found.Complete())
+		depth := func(path string) int { return strings.Count(path, "/") }
+		require.True(t, slices.IsSortedFunc(found.tables, func(a, b string) int { return depth(a) - depth(b) }), "outer folders come first")
+		require.Equal(t, found.Progress, progress[len(progress)-1])
+		require.Equal(t, len(tables), found.Tables)
 		require.True(t, slices.IsSortedFunc(progress, func(a, b storage.Progress) int { return a.Folders - b.Folders }))
 
 		for _, dir := range append(slices.Clone(tables), "orders/month=1/odd", ".hidden/t", "orders/_change_data/x") {
@@ -92,9 +108,9 @@ func TestDiscoverRootTable(t *testing.T) {
 	for _, object := range []string{commit, "x=1/part", "x=1/t/" + commit, "below/" + commit} {
 		objstoretest.MustPut(t, bucket, object, "")
 	}
-	found, err := storage.Discover(context.Background(), bucket, storage.DiscoverOptions{})
+	found, err := discover(context.Background(), bucket, storage.DiscoverOptions{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"", "below"}, found.Tables)
+	require.Equal(t, []string{"", "below"}, found.tables)
 	is, err := storage.IsTable(context.Background(), bucket, "")
 	require.NoError(t, err)
 	require.True(t, is)
@@ -119,9 +135,10 @@ func TestDiscoverLimits(t *testing.T) {
 		"folders": {storage.DiscoverOptions{MaxFolders: 11}, 9, true},
 		"serial":  {storage.DiscoverOptions{Parallel: 1}, 31, false},
 	} {
-		found, err := storage.Discover(context.Background(), bucket, test.opts)
+		found, err := discover(context.Background(), bucket, test.opts)
 		require.NoError(t, err, name)
-		require.Len(t, found.Tables, test.tables, name)
+		require.Len(t, found.tables, test.tables, name)
+		require.Equal(t, test.tables, found.Tables, name)
 		require.Equal(t, test.truncated, found.Truncated, name)
 	}
 }
@@ -137,23 +154,24 @@ func TestDiscoverFailures(t *testing.T) {
 			Match: func(name string) bool { return name == prefix },
 		})
 	}
-	found, err := storage.Discover(context.Background(), at("lost+found/", objstore.ErrDenied), storage.DiscoverOptions{})
+	found, err := discover(context.Background(), at("lost+found/", objstore.ErrDenied), storage.DiscoverOptions{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"a", "b"}, found.Tables)
-	require.Equal(t, []string{"lost+found"}, found.Denied)
+	require.Equal(t, []string{"a", "b"}, found.tables)
+	require.Equal(t, 1, found.Denied)
+	require.False(t, found.Complete())
 
-	found, err = storage.Discover(context.Background(), at("a/_delta_log/", objstore.ErrDenied), storage.DiscoverOptions{})
+	found, err = discover(context.Background(), at("a/_delta_log/", objstore.ErrDenied), storage.DiscoverOptions{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"b"}, found.Tables)
-	require.Equal(t, []string{"a"}, found.Denied)
+	require.Equal(t, []string{"b"}, found.tables)
+	require.Equal(t, 1, found.Denied)
 
-	_, err = storage.Discover(context.Background(), at("", objstore.ErrDenied), storage.DiscoverOptions{})
+	_, err = discover(context.Background(), at("", objstore.ErrDenied), storage.DiscoverOptions{})
 	require.ErrorIs(t, err, objstore.ErrDenied)
-	_, err = storage.Discover(context.Background(), at("a/", objstore.ErrUnavailable), storage.DiscoverOptions{})
+	_, err = discover(context.Background(), at("a/", objstore.ErrUnavailable), storage.DiscoverOptions{})
 	require.ErrorIs(t, err, objstore.ErrUnavailable)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = storage.Discover(ctx, store, storage.DiscoverOptions{})
+	_, err = discover(ctx, store, storage.DiscoverOptions{})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -168,9 +186,9 @@ func TestDiscoverDoesNotLeaveTheRoot(t *testing.T) {
 	require.NoError(t, os.Symlink("../../secret/_delta_log", filepath.Join(root, "t", "_delta_log")))
 	bucket, err := file.New(root)
 	require.NoError(t, err)
-	found, err := storage.Discover(context.Background(), bucket, storage.DiscoverOptions{})
+	found, err := discover(context.Background(), bucket, storage.DiscoverOptions{})
 	require.NoError(t, err)
-	require.Empty(t, found.Tables)
+	require.Empty(t, found.tables)
 	_, err = storage.IsTable(context.Background(), bucket, "link")
 	require.ErrorIs(t, err, objstore.ErrDenied)
 }

@@ -84,6 +84,49 @@ func TestSessionsApart(t *testing.T) {
 	require.Equal(t, []int{own}, pids(t, e, 1))
 }
 
+// TestUploadsHaveAProcessOfTheirOwn checks that a crash of the process that reads uploads ends no
+// statement of its owner, that a crash of the other process ends no upload, and that the memory of
+// both is accounted.
+func TestUploadsHaveAProcessOfTheirOwn(t *testing.T) {
+	opts := bareOptions()
+	opts.BaseMemory = 40 << 20
+	e := newEngine(t, opts)
+	openUpload := func(owner string) engine.Session {
+		s, err := e.Open(context.Background(), engine.SessionOptions{Owner: owner, Uploads: true})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	upload := openUpload("a")
+	uploads := pids(t, e, 1)[0]
+	require.Equal(t, e.Overhead(nil)+40<<20, e.Overhead([]string{"a"}), "a statement of the owner would start a process")
+	query := open(t, e, "a")
+	both := pids(t, e, 2)
+	openUpload("a")
+	open(t, e, "a")
+	require.Equal(t, both, pids(t, e, 2))
+	openUpload("b")
+	pids(t, e, 3)
+
+	rows := endless(t, query)
+	reading := endless(t, upload)
+	require.NoError(t, syscall.Kill(uploads, syscall.SIGSEGV))
+	require.ErrorIs(t, broken(t, reading), engine.ErrCrashed)
+	batch, err := rows.Next(context.Background())
+	require.NoError(t, err)
+	batch.Release()
+	require.NoError(t, rows.Close())
+	alive(t, query)
+
+	reading = endless(t, openUpload("a"))
+	require.NoError(t, syscall.Kill(both[1], syscall.SIGKILL))
+	gone(t, both[1])
+	batch, err = reading.Next(context.Background())
+	require.NoError(t, err)
+	batch.Release()
+	require.NoError(t, reading.Close())
+}
+
 func TestWhatIsHeldBesideLeases(t *testing.T) {
 	opts := bareOptions()
 	opts.BaseMemory, opts.IdleTimeout = 40<<20, time.Hour

@@ -59,10 +59,28 @@ func TestNobodyWaitsForMemoryToBeFreed(t *testing.T) {
 		l, _ := slowToGo(t)
 		l.proc.kill(reasonMemory)
 		l.proc.statements = 1
+		l.proc.ledger.resident = 1
 		l.account.running = true
 		c := l.newCall(context.Background())
 		c.watch(time.Hour)
 		time.AfterFunc(5*time.Millisecond, func() { close(l.proc.gone) })
 		require.ErrorIs(t, c.lose(io.ErrUnexpectedEOF), engine.ErrOutOfMemory)
 	})
+}
+
+// TestStatementsAreBlamedForWhatTheyAllocate: a statement that grew by less than its lease is not
+// the cause of its process's size, so it may be repeated in another.
+func TestStatementsAreBlamedForWhatTheyAllocate(t *testing.T) {
+	for grown, want := range map[int64]error{200 * mib: engine.ErrLost, 257 * mib: engine.ErrOutOfMemory} {
+		l, _ := slowToGo(t)
+		l.proc.kill(reasonMemory)
+		l.proc.statements = 1
+		l.proc.ledger.leased, l.proc.ledger.atStart = 256*mib, 100*mib
+		l.proc.ledger.resident = l.proc.ledger.atStart + grown
+		l.account.running = true
+		c := l.newCall(context.Background())
+		c.watch(time.Hour)
+		close(l.proc.gone)
+		require.ErrorIs(t, c.lose(io.ErrUnexpectedEOF), want)
+	}
 }

@@ -1,7 +1,8 @@
-// Package worker runs the [engine.Engine] contract in child processes, one for each owner of
-// sessions and for each session that requests its own. A crash, or a statement that takes more
-// memory than its lease, ends only statements of that owner. A statement that ignores its interrupt
-// ends no other statement: its process drains.
+// Package worker runs the [engine.Engine] contract in child processes: for each owner of sessions one
+// for statements over tables and one that reads uploaded files, and one for each session that
+// requests its own. A crash, or a statement that takes more memory than its lease, ends only
+// statements of that process. A statement that ignores its interrupt ends no other statement: its
+// process drains.
 //
 // [New] returns the parent's side, [Serve] runs the child's. They communicate over unnamed Unix
 // socket pairs: the child inherits one for control, and each session has its own, passed through

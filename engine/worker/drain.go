@@ -38,8 +38,9 @@ func (p *process) abandon(a *account) {
 	left := g.running
 	p.mu.Unlock()
 	if first && left > 0 {
-		p.opts.Logger.Warn("worker drains", "organisation", p.owner, "pid", p.cmd.Process.Pid, "statements", left)
-		p.limitDraining(p.owner)
+		p.opts.Logger.Warn("worker drains", "organisation", p.purpose.owner, "uploads", p.purpose.uploads, "pid", p.cmd.Process.Pid,
+			"statements", left)
+		p.limitDraining(p.purpose)
 	}
 }
 
@@ -52,12 +53,12 @@ func (p *process) killDrained() {
 	}
 }
 
-// limitDraining kills the oldest draining processes of an owner above MaxDraining, because each
+// limitDraining kills the oldest draining processes for a purpose above MaxDraining, because each
 // occupies memory that others wait for.
-func (e *Engine) limitDraining(owner string) {
+func (e *Engine) limitDraining(use purpose) {
 	var draining []*process
 	for _, p := range e.processes.all() {
-		if p.owner == owner && p.drains() {
+		if p.purpose == use && p.drains() {
 			draining = append(draining, p)
 		}
 	}

@@ -25,12 +25,20 @@ type Engine struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*session]struct{}
-	slots    map[string]*slot
+	slots    map[purpose]*slot
 }
 
-// slot holds the current process of an owner, or of a session with a process of its own.
-type slot struct {
+// purpose is what a process is for.
+type purpose struct {
 	owner string
+	// uploads is set for a process that reads files from clients; see
+	// [engine.SessionOptions.Uploads].
+	uploads bool
+}
+
+// slot holds the current process for a purpose, or of a session with a process of its own.
+type slot struct {
+	purpose purpose
 	// turn is held while a process is started.
 	turn chan struct{}
 
@@ -49,7 +57,7 @@ func New(opts Options) (*Engine, error) {
 		return nil, errors.New("worker: no command")
 	}
 	shield()
-	e := &Engine{opts: opts.withDefaults(), sessions: map[*session]struct{}{}, slots: map[string]*slot{}}
+	e := &Engine{opts: opts.withDefaults(), sessions: map[*session]struct{}{}, slots: map[purpose]*slot{}}
 	var err error
 	if e.temp, err = workdir.New(opts.TempDir, "lakewarden-workers-"); err != nil {
 		return nil, err
@@ -59,17 +67,17 @@ func New(opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// Open starts a session in its owner's process, or in one of its own. It starts the process if
-// necessary. Errors of a process that cannot start are of kind KindFatal.
+// Open starts a session in the process for its purpose, or in one of its own. It starts the process
+// if necessary. Errors of a process that cannot start are of kind KindFatal.
 func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	if ctx.Err() != nil {
 		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s := &session{owner: e, opts: opts}
-	if opts.Apart {
-		s.slot = newSlot(opts.Owner)
+	if use := (purpose{opts.Owner, opts.Uploads}); opts.Apart {
+		s.slot = newSlot(use)
 	} else {
-		s.slot = e.slotOf(opts.Owner)
+		s.slot = e.slotOf(use)
 	}
 	e.mu.Lock()
 	if e.closed {
@@ -120,19 +128,19 @@ func (e *Engine) remove(s *session) {
 	delete(e.sessions, s)
 }
 
-// slotOf returns the slot of an owner.
-func (e *Engine) slotOf(owner string) *slot {
+// slotOf returns the slot for a purpose.
+func (e *Engine) slotOf(use purpose) *slot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.slots[owner]
+	s := e.slots[use]
 	if s == nil {
-		s = newSlot(owner)
-		e.slots[owner] = s
+		s = newSlot(use)
+		e.slots[use] = s
 	}
 	return s
 }
 
-func newSlot(owner string) *slot { return &slot{owner: owner, turn: make(chan struct{}, 1)} }
+func newSlot(use purpose) *slot { return &slot{purpose: use, turn: make(chan struct{}, 1)} }
 
 // dial opens a link to the process in a slot.
 func (e *Engine) dial(ctx context.Context, s *slot) (*link, error) {
@@ -177,7 +185,7 @@ func (e *Engine) replace(ctx context.Context, s *slot) (*process, error) {
 			return nil, err
 		}
 	}
-	p, err := e.startProcess(s.owner)
+	p, err := e.startProcess(s.purpose)
 	if err != nil {
 		s.failed()
 		return nil, startError(err)

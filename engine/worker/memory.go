@@ -66,8 +66,9 @@ type ledger struct {
 	// after base was measured; allResting includes all sessions.
 	resting, allResting int64
 	era                 int
-	// resident is the result of the last sample of the child's memory.
-	resident int64
+	// resident is the result of the last sample of the child's memory, and atStart that of the
+	// sample when the first of the running statements began.
+	resident, atStart int64
 	// overSince is when an idle child was first found to exceed its limit.
 	overSince time.Time
 	timer     *time.Timer
@@ -80,6 +81,10 @@ func (g *ledger) limit() int64 {
 	leased := g.leased + g.retained
 	return g.base + g.resting + leased + leased/killShare
 }
+
+// outgrown reports whether the process grew by more than its leases since the first of its
+// statements began. If it did not, it had less to give than it lent.
+func (g *ledger) outgrown() bool { return g.resident-g.atStart > g.leased }
 
 // unleased returns how much the child holds that no lease covers, including retained.
 func (g *ledger) unleased() int64 { return max(g.base+g.retained, g.resident-g.leased) }
@@ -112,6 +117,17 @@ func (g *ledger) rest(a *account, bytes int64) {
 	a.resting, a.era = bytes, g.era
 }
 
+// crowded reports whether a session that has a lease from its last statement leaves too little of
+// it for the next one: the engine fills its limit with what it has read, and over time the process
+// holds more than the engine accounts.
+func (p *process) crowded(a *account) bool {
+	resident := p.meter.resident()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := &p.ledger
+	return a.leased > 0 && g.running == 0 && resident > g.base+g.resting+engineLimit(g.leased)
+}
+
 // begin registers a statement that may use lease bytes. It returns false if the process is about to
 // end.
 func (p *process) begin(a *account, lease int64) bool {
@@ -125,6 +141,7 @@ func (p *process) begin(a *account, lease int64) bool {
 	g.resident = resident
 	if g.running == 0 {
 		g.measure(p.opts.BaseMemory)
+		g.atStart = resident
 		g.timer.Reset(sampleNear)
 	}
 	g.running++

@@ -21,7 +21,7 @@ type Options struct {
 	// Grace is how long a child may take to stop a statement. After that the caller is
 	// released, and the child accepts no further statements. Default 500 ms.
 	Grace time.Duration
-	// MaxDraining is the maximum number of draining processes of one owner. Beyond it the oldest
+	// MaxDraining is the maximum number of draining processes for one purpose. Beyond it the oldest
 	// one is killed. Default 2.
 	MaxDraining int
 	// IdleTimeout is the time after which a child without sessions ends. Default 60 s.

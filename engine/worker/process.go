@@ -13,12 +13,12 @@ import (
 )
 
 // protocol changes with every message: both sides must come from one build.
-const protocol = 3
+const protocol = 4
 
 // process is one child. It is safe for concurrent use.
 type process struct {
 	opts    *Options
-	owner   string
+	purpose purpose
 	metrics *metrics
 	cmd     *exec.Cmd
 	control *wire
@@ -46,13 +46,13 @@ type process struct {
 	statements int
 	state      *os.ProcessState
 	ledger     ledger
-	// limitDraining kills the oldest draining process of the owner if there are too many.
-	limitDraining func(owner string)
+	// limitDraining kills the oldest draining process for the purpose if there are too many.
+	limitDraining func(purpose)
 }
 
-// startProcess starts a child for an owner and waits until it can open sessions.
-func (e *Engine) startProcess(owner string) (*process, error) {
-	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now(),
+// startProcess starts a child for a purpose and waits until it can open sessions.
+func (e *Engine) startProcess(use purpose) (*process, error) {
+	p := &process{opts: &e.opts, purpose: use, metrics: e.metrics, gone: make(chan struct{}), started: time.Now(),
 		limitDraining: e.limitDraining}
 	dir, err := e.temp.Make("worker-")
 	if err != nil {
@@ -79,7 +79,7 @@ func (e *Engine) startProcess(owner string) (*process, error) {
 	defer p.mu.Unlock()
 	p.idle = time.AfterFunc(p.opts.IdleTimeout, p.retireIdle)
 	p.watchMemory()
-	e.opts.Logger.Debug("worker started", "organisation", owner, "pid", p.cmd.Process.Pid)
+	e.opts.Logger.Debug("worker started", "organisation", use.owner, "uploads", use.uploads, "pid", p.cmd.Process.Pid)
 	return p, nil
 }
 
@@ -152,11 +152,11 @@ func (p *process) reap() {
 	_ = os.RemoveAll(p.dir)
 	p.metrics.ends.WithLabelValues(string(why)).Inc()
 	if why == reasonIdle || why == reasonClosed {
-		p.opts.Logger.Debug("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why)
+		p.opts.Logger.Debug("worker ended", "organisation", p.purpose.owner, "uploads", p.purpose.uploads, "pid", p.cmd.Process.Pid,
+			"reason", why)
 	} else {
-		p.opts.Logger.Warn("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why, "state", state.String(), "crash",
-			crash,
-			"statements", p.statements, "age", time.Since(p.started).String())
+		p.opts.Logger.Warn("worker ended", "organisation", p.purpose.owner, "uploads", p.purpose.uploads, "pid", p.cmd.Process.Pid,
+			"reason", why, "state", state.String(), "crash", crash, "statements", p.statements, "age", time.Since(p.started).String())
 	}
 }
 
@@ -346,7 +346,7 @@ func (p *process) lost(err error, statement bool) error {
 	switch {
 	case p.reason == reasonClosed:
 		return engine.Interrupted(engine.CauseClosed)
-	case p.reason == reasonMemory && alone:
+	case p.reason == reasonMemory && alone && p.ledger.outgrown():
 		return &engine.Error{Kind: engine.KindOutOfMemory, Class: "worker_memory", Position: -1, Text: text}
 	case p.reason == reasonCrash && alone && !killed(p.state),
 		p.reason == reasonProtocol && statement && errors.Is(err, errWire):

@@ -36,8 +36,8 @@ func (e *Engine) Overhead(owners []string) int64 {
 	var started []string
 	for _, p := range e.processes.all() {
 		sum += p.unleased()
-		if p.usable() {
-			started = append(started, p.owner)
+		if p.usable() && !p.purpose.uploads {
+			started = append(started, p.purpose.owner)
 		}
 	}
 	for _, owner := range owners {

@@ -55,8 +55,8 @@ func (s *session) ready(ctx context.Context) error {
 	return s.connect(ctx)
 }
 
-// connect ensures that there is a link to a live process. The end of a process is sometimes noticed
-// only when a message is sent to it, so there is a second attempt.
+// connect links the session to a live process if it has none. Sometimes only the failure of
+// the first message shows that a process has ended; connect then tries once more.
 func (s *session) connect(ctx context.Context) error {
 	if s.link != nil && !s.link.lost && s.link.proc.usable() {
 		return nil
@@ -152,6 +152,11 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	st.Lease.Timeout = 0
 	lease := leased(st.Lease)
 	st.Lease.Memory = engineLimit(lease)
+	if s.link.proc.crowded(&s.link.account) {
+		if err := s.idle(ctx, st.Lease.Memory); err != nil {
+			return nil, err
+		}
+	}
 	message := s.link.sources.statement(engine.WriteStatement{Statement: st})
 	if err := s.admit(message, lease); err != nil {
 		return nil, err
@@ -210,6 +215,12 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	case s.link == nil || s.link.lost || !s.link.proc.usable():
 		return nil // the child holds nothing for this session
 	}
+	return s.idle(ctx, keepBytes)
+}
+
+// idle lets the child free what the session caches, except copies of keepBytes, and ends the
+// session's lease.
+func (s *session) idle(ctx context.Context, keepBytes int64) error {
 	s.link.sources.forget() // the child forgets them too
 	f, err := s.do(ctx, kindIdle, encode(keepBytes))
 	if err != nil {

@@ -48,8 +48,8 @@ func (r *Records) IsNull(f Field) bool {
 // Text returns the text of a field, valid until the next call.
 func (r *Records) Text(f Field) []byte { return r.scan.unquoted(f) }
 
-// IsEmptyLine reports whether a record is an empty line, which is no row of a body with the
-// given number of columns. In a body of one column it is a row.
+// IsEmptyLine reports whether a record is an empty line and not a row. In a body of one
+// column an empty line is a row with an empty field.
 func IsEmptyLine(fields []Field, columns int) bool {
 	return len(fields) == 1 && columns > 1 && len(fields[0].text) == 0 && !fields[0].quoted
 }

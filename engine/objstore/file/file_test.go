@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-var conformance = objstoretest.Config{Folders: true, MaxSegment: 255, Uploads: 1}
+var conformance = objstoretest.Config{Folders: true, MaxSegment: 255, Uploads: 1, Copies: true}
 
 func TestConformance(t *testing.T) {
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket { return mustNew(t, t.TempDir()) }, conformance)

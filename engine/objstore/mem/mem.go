@@ -3,6 +3,7 @@ package mem
 import (
 	"bytes"
 	"context"
+	"crypto/md5" //nolint:gosec // the checksum that stores have of their objects
 	"fmt"
 	"io"
 	"iter"
@@ -25,7 +26,10 @@ type object struct {
 	modTime time.Time
 }
 
-var _ objstore.Bucket = (*Bucket)(nil)
+var (
+	_ objstore.Bucket = (*Bucket)(nil)
+	_ objstore.Summer = (*Bucket)(nil)
+)
 
 // New returns an empty bucket.
 func New() *Bucket { return &Bucket{objects: map[string]object{}} }
@@ -52,6 +56,15 @@ func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error)
 		return objstore.Object{}, err
 	}
 	return found.describe(name), nil
+}
+
+// Sums implements objstore.Summer.
+func (b *Bucket) Sums(ctx context.Context, name string) (objstore.Sums, error) {
+	found, err := b.find(ctx, objstore.OpStat, name)
+	if err != nil {
+		return objstore.Sums{}, err
+	}
+	return found.sums(), nil
 }
 
 // List implements objstore.Bucket. It lists the bucket's state at the start of the iteration.
@@ -165,5 +178,10 @@ func (b *Bucket) matching(prefix string, opts objstore.ListOptions) []objstore.O
 }
 
 func (o object) describe(name string) objstore.Object {
-	return objstore.Object{Name: name, Size: int64(len(o.content)), ModTime: o.modTime}
+	return objstore.Object{Name: name, Size: int64(len(o.content)), ModTime: o.modTime, Sums: o.sums()}
+}
+
+func (o object) sums() objstore.Sums {
+	sum := md5.Sum(o.content) //nolint:gosec // see the import
+	return objstore.Sums{MD5: sum[:]}
 }

@@ -13,5 +13,5 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	objstoretest.Run(t, func(*testing.T) objstore.Bucket { return mem.New() }, objstoretest.Config{})
+	objstoretest.Run(t, func(*testing.T) objstore.Bucket { return mem.New() }, objstoretest.Config{Sums: true})
 }

@@ -2,8 +2,10 @@ package objstoretest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -114,5 +116,41 @@ func testListInvalidPrefix(t *testing.T, bucket objstore.Bucket, _ Config) {
 			calls++
 		}
 		require.Equal(t, 1, calls, "%q", prefix)
+	}
+}
+
+// RunPages lists more than a page holds, in both depths and from the middle, in an empty bucket with
+// twice as many objects as folders. put creates an empty object; several goroutines call it.
+func RunPages(t *testing.T, bucket objstore.Bucket, folders int, put func(name string) error) {
+	var names, shallow []string
+	for folder := range folders {
+		dir := fmt.Sprintf("t/x=%04d/", folder)
+		shallow = append(shallow, dir)
+		names = append(names, dir+"0", dir+"1")
+	}
+	const writers = 8
+	var running sync.WaitGroup
+	for writer := range writers {
+		running.Go(func() {
+			for i := writer; i < len(names); i += writers {
+				if err := put(names[i]); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	last := len(names) - 1
+	for _, test := range []struct {
+		opts objstore.ListOptions
+		want []string
+	}{
+		{objstore.ListOptions{}, names},
+		{objstore.ListOptions{StartAfter: names[998]}, names[999:]},
+		{objstore.ListOptions{StartAfter: names[last-1]}, names[last:]},
+		{objstore.ListOptions{Shallow: true}, shallow},
+		{objstore.ListOptions{Shallow: true, StartAfter: shallow[999]}, shallow[1000:]},
+	} {
+		require.Equal(t, test.want, mustNames(t, bucket, "t/", test.opts))
 	}
 }

@@ -163,7 +163,16 @@ var nastyNames = []string{
 
 func testNames(t *testing.T, bucket objstore.Bucket, config Config) {
 	ctx := context.Background()
-	names := slices.Clone(nastyNames)
+	var names []string
+	for _, name := range nastyNames {
+		if strings.ContainsAny(name, config.Without) {
+			require.ErrorIs(t, bucket.PutIfAbsent(ctx, name, nil), objstore.ErrInvalidName, name)
+			_, err := bucket.Stat(ctx, name)
+			require.ErrorIs(t, err, objstore.ErrInvalidName, name)
+			continue
+		}
+		names = append(names, name)
+	}
 	if config.MaxSegment > 0 {
 		names = append(names, strings.Repeat("s", config.MaxSegment))
 		tooLong := strings.Repeat("s", config.MaxSegment+1)

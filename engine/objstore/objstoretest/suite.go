@@ -19,8 +19,14 @@ type Config struct {
 	// MaxSegment is the maximum length of a segment of a name in bytes; 0 means that only the
 	// length of the whole name is limited.
 	MaxSegment int
+	// Without are characters that names cannot have; trying gives ErrInvalidName.
+	Without string
 	// Uploads is the size in bytes from which a running write is listed as an upload; 0 is never.
 	Uploads int64
+	// Copies reports that the store copies objects itself.
+	Copies bool
+	// Sums reports that the store has checksums of its objects, at least of small ones.
+	Sums bool
 	// Writers is the number of writers in each race; 0 is 16.
 	Writers int
 }
@@ -47,6 +53,8 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Bucket, config Config) {
 		{"ListStops", testListStops},
 		{"ListInvalidPrefix", testListInvalidPrefix},
 		{"Uploads", testUploads},
+		{"Copy", testCopy},
+		{"Sums", testSums},
 		{"Cancelled", testCancelled},
 		{"RacePutIfAbsent", testRacePutIfAbsent},
 		{"RacePut", testRacePut},

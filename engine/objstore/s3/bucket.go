@@ -2,6 +2,7 @@ package s3
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/remote"
 )
 
 // Bucket is an objstore.Bucket over S3. Close releases its connections.
@@ -22,7 +24,18 @@ type Bucket struct {
 	client    *sdk.Client
 	transport *http.Transport
 	limits    Limits
+	// place tells stores apart.
+	place     place
+	copyLimit int64
+	// foreign reports that the credential is not one that belongs to the bucket alone.
+	foreign bool
 }
+
+// place is what the buckets have in common that copy from each other.
+type place struct{ endpoint, region string }
+
+// sessionName names the sessions of roles in the logs of AWS.
+const sessionName = "lakewarden"
 
 var (
 	_ objstore.Bucket       = (*Bucket)(nil)
@@ -34,8 +47,8 @@ func New(o Options) (*Bucket, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	limits := o.Limits.withDefaults()
-	transport := newTransport(o.Dial, limits)
+	limits := o.Limits.WithDefaults()
+	transport := remote.NewTransport(o.Dial, limits)
 	// The options are set explicitly: a loader would read credentials and endpoints from the
 	// environment.
 	client := sdk.New(sdk.Options{
@@ -43,7 +56,7 @@ func New(o Options) (*Bucket, error) {
 		BaseEndpoint: endpoint(o.Endpoint),
 		UsePathStyle: o.PathStyle,
 		Credentials:  provider(o, transport, limits),
-		HTTPClient:   httpClient(watched{transport}),
+		HTTPClient:   remote.NewClient(remote.Watch(transport, nil)),
 		Retryer:      retryer(limits),
 		// Extensions of plain S3 are disabled, because other stores do not support them.
 		RequestChecksumCalculation:                aws.RequestChecksumCalculationWhenRequired,
@@ -53,7 +66,8 @@ func New(o Options) (*Bucket, error) {
 		DisableLogOutputChecksumValidationSkipped: true,
 		ContinueHeaderThresholdBytes:              -1,
 	})
-	return &Bucket{name: o.Bucket, client: client, transport: transport, limits: limits}, nil
+	return &Bucket{name: o.Bucket, client: client, transport: transport, limits: limits,
+		place: place{strings.TrimRight(o.Endpoint, "/"), o.Region}, copyLimit: maxCopy, foreign: o.Credential.Ambient}, nil
 }
 
 // Close closes idle connections. Running requests are not affected.
@@ -69,27 +83,24 @@ func endpoint(url string) *string {
 	return aws.String(url)
 }
 
-func httpClient(transport http.RoundTripper) *http.Client {
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// provider returns the credentials that sign requests: the key itself, or what STS returns for it.
-// Requests to STS are not watched, because their outcome is not that of the write that follows.
+// provider returns the credentials that sign requests: the key itself, what STS returns for it, or
+// those of this machine. Requests to STS are not watched, because their outcome is not that of the
+// write that follows.
 func provider(o Options, transport *http.Transport, limits Limits) aws.CredentialsProvider {
 	c := o.Credential
+	if c.Ambient {
+		return o.Machine.credentials(o.Region, limits)
+	}
 	static := credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken)
 	if c.RoleARN == "" {
 		return static
 	}
 	client := sts.New(sts.Options{
 		Region: o.Region, BaseEndpoint: endpoint(o.Endpoint), Credentials: static,
-		HTTPClient: httpClient(transport), Retryer: retryer(limits),
+		HTTPClient: remote.NewClient(transport), Retryer: retryer(limits),
 	})
 	return aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(client, c.RoleARN, func(a *stscreds.AssumeRoleOptions) {
-		a.RoleSessionName = "lakewarden"
+		a.RoleSessionName = sessionName
 	}))
 }
 
@@ -103,7 +114,7 @@ func retryer(l Limits) aws.Retryer {
 
 // notTimeouts prevents retries of requests that timed out.
 func notTimeouts(err error) aws.Ternary {
-	if isTimeout(err) {
+	if remote.IsTimeout(err) {
 		return aws.FalseTernary
 	}
 	return aws.UnknownTernary

@@ -66,8 +66,8 @@ func TestNetworkFaults(t *testing.T) {
 				require.Error(t, err)
 				require.NotErrorIs(t, err, objstore.ErrExists, "nobody else writes")
 				_, missing := direct.Stat(t.Context(), object)
-				if outcomeOf(err) == untouched {
-					require.ErrorIs(t, missing, objstore.ErrNotFound, "it said: %v", err)
+				if objstoretest.OutcomeOf(err) == untouched {
+					require.ErrorIs(t, missing, objstore.ErrNotFound, "%v", err)
 				}
 			}
 			require.Error(t, bucket.Put(t.Context(), "put", bytes.NewReader([]byte("x")), 1))

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/remote"
 )
 
 // maxParts is the protocol's limit.
@@ -23,22 +24,30 @@ const abortTime = 10 * time.Second
 
 // putParts sends a large body. Nothing is visible before the last request, so every earlier failure
 // means that nothing was written.
-func (b *Bucket) putParts(ctx context.Context, name string, source *objstore.Source, size int64) (err error) {
-	watch, fate := withFate(ctx)
+func (b *Bucket) putParts(ctx context.Context, name string, source *objstore.Source, size int64) error {
+	return b.multipart(ctx, objstore.OpPut, name, func(upload *string) ([]types.CompletedPart, error) {
+		return b.sendParts(ctx, name, upload, source, max(b.limits.PartSize, size/maxParts+1))
+	})
+}
+
+// multipart writes an object from parts that send has sent. It removes the parts on failure.
+func (b *Bucket) multipart(ctx context.Context, op objstore.Op, name string,
+	send func(upload *string) ([]types.CompletedPart, error)) (err error) {
+	watch, fate := remote.WithFate(ctx)
 	upload, err := b.client.CreateMultipartUpload(watch, &sdk.CreateMultipartUploadInput{Bucket: &b.name, Key: &name})
 	if err != nil {
-		return failed(objstore.OpPut, name, translate(ctx, err, fate.lastStatus()))
+		return remote.Failed(op, name, translate(ctx, err, fate.LastStatus()))
 	}
 	defer func() {
 		if err != nil {
 			b.abort(ctx, name, upload.UploadId)
 		}
 	}()
-	parts, err := b.sendParts(ctx, name, upload.UploadId, source, max(b.limits.PartSize, size/maxParts+1))
+	parts, err := send(upload.UploadId)
 	if err != nil {
-		return failed(objstore.OpPut, name, err)
+		return remote.Failed(op, name, err)
 	}
-	_, err = write(ctx, objstore.OpPut, name, func(ctx context.Context) error {
+	_, err = write(ctx, op, name, func(ctx context.Context) error {
 		_, err := b.client.CompleteMultipartUpload(ctx, &sdk.CompleteMultipartUploadInput{
 			Bucket: &b.name, Key: &name, UploadId: upload.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 		})
@@ -62,13 +71,13 @@ func (b *Bucket) sendParts(ctx context.Context, name string, upload *string, sou
 		case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 			return nil, err
 		}
-		watch, fate := withFate(ctx)
+		watch, fate := remote.WithFate(ctx)
 		out, err := b.client.UploadPart(watch, &sdk.UploadPartInput{
 			Bucket: &b.name, Key: &name, UploadId: upload, PartNumber: aws.Int32(number),
 			Body: bytes.NewReader(buffer[:n]), ContentLength: aws.Int64(int64(n)),
 		})
 		if err != nil {
-			return nil, translate(ctx, err, fate.lastStatus())
+			return nil, translate(ctx, err, fate.LastStatus())
 		}
 		parts = append(parts, types.CompletedPart{ETag: out.ETag, PartNumber: aws.Int32(number)})
 	}

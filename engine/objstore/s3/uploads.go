@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/remote"
 )
 
 // Uploads implements objstore.UploadLister: it lists multipart uploads, with the time when they
@@ -25,7 +26,7 @@ func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.
 			return
 		}
 		if err := b.uploads(ctx, prefix, yield); err != nil {
-			yield(objstore.Upload{}, failed(objstore.OpUploads, prefix, err))
+			yield(objstore.Upload{}, remote.Failed(objstore.OpUploads, prefix, err))
 		}
 	}
 }
@@ -72,12 +73,12 @@ func (b *Bucket) uploadsPage(ctx context.Context, in *sdk.ListMultipartUploadsIn
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	watch, fate := withFate(ctx)
+	watch, fate := remote.WithFate(ctx)
 	page, err := b.client.ListMultipartUploads(watch, in)
 	if err == nil {
 		return page, nil
 	}
-	if err = ofUploads(ctx, err, fate.lastStatus()); objstore.Withheld(err) {
+	if err = ofUploads(ctx, err, fate.LastStatus()); objstore.Withheld(err) {
 		return nil, nil
 	}
 	return nil, err
@@ -117,16 +118,16 @@ func decoded(encoding types.EncodingType, text *string) (string, error) {
 // discard removes the parts of an upload. If the store does not know the upload, it has ended.
 func (b *Bucket) discard(ctx context.Context, name string, id *string) error {
 	if err := ctx.Err(); err != nil {
-		return failed(objstore.OpDiscard, name, err)
+		return remote.Failed(objstore.OpDiscard, name, err)
 	}
-	watch, fate := withFate(ctx)
+	watch, fate := remote.WithFate(ctx)
 	_, err := b.client.AbortMultipartUpload(watch, &sdk.AbortMultipartUploadInput{Bucket: &b.name, Key: &name, UploadId: id})
 	if err == nil {
 		return nil
 	}
-	err = ofUploads(ctx, err, fate.lastStatus())
-	if fate.lastStatus() == http.StatusNotFound && !errors.Is(err, objstore.ErrNoBucket) {
+	err = ofUploads(ctx, err, fate.LastStatus())
+	if fate.LastStatus() == http.StatusNotFound && !errors.Is(err, objstore.ErrNoBucket) {
 		return nil
 	}
-	return failed(objstore.OpDiscard, name, err)
+	return remote.Failed(objstore.OpDiscard, name, err)
 }

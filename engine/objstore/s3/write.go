@@ -4,22 +4,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/remote"
 )
 
 // Put implements objstore.Bucket. A body is held in memory, one part at a time, so that a request
 // can be retried and an invalid body leaves no trace.
 func (b *Bucket) Put(ctx context.Context, name string, body io.Reader, size int64) error {
-	if err := check(ctx, objstore.OpPut, name); err != nil {
+	if err := remote.Check(ctx, objstore.OpPut, name); err != nil {
 		return err
 	}
 	source := objstore.Exactly(ctx, body, size)
@@ -28,7 +26,7 @@ func (b *Bucket) Put(ctx context.Context, name string, body io.Reader, size int6
 	}
 	content, err := io.ReadAll(source)
 	if err != nil {
-		return failed(objstore.OpPut, name, err)
+		return remote.Failed(objstore.OpPut, name, err)
 	}
 	_, err = write(ctx, objstore.OpPut, name, func(ctx context.Context) error {
 		_, err := b.client.PutObject(ctx, &sdk.PutObjectInput{
@@ -42,7 +40,7 @@ func (b *Bucket) Put(ctx context.Context, name string, body io.Reader, size int6
 // PutIfAbsent implements objstore.Bucket. It is sent again only after a 409: a conflicting
 // operation was running and this request had no effect.
 func (b *Bucket) PutIfAbsent(ctx context.Context, name string, body []byte) error {
-	if err := check(ctx, objstore.OpPutIfAbsent, name); err != nil {
+	if err := remote.Check(ctx, objstore.OpPutIfAbsent, name); err != nil {
 		return err
 	}
 	for attempt := 1; ; attempt++ {
@@ -56,8 +54,8 @@ func (b *Bucket) PutIfAbsent(ctx context.Context, name string, body []byte) erro
 		if status != http.StatusConflict || attempt == conflictAttempts {
 			return err
 		}
-		if err := pause(ctx, attempt, b.limits.Backoff); err != nil {
-			return failed(objstore.OpPutIfAbsent, name, err)
+		if err := remote.Pause(ctx, attempt, b.limits.Backoff); err != nil {
+			return remote.Failed(objstore.OpPutIfAbsent, name, err)
 		}
 	}
 }
@@ -69,23 +67,9 @@ const conflictAttempts = 8
 // once disables the SDK's own retries.
 func once(o *sdk.Options) { o.Retryer = aws.NopRetryer{} }
 
-// pause waits before the next attempt, for a random time. Its maximum doubles with every attempt, up to
-// most.
-func pause(ctx context.Context, attempt int, most time.Duration) error {
-	wait := min(most, 5*time.Millisecond<<attempt)
-	timer := time.NewTimer(rand.N(wait))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // Delete implements objstore.Bucket. It returns ErrUnknown if the reply was lost.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
-	if err := check(ctx, objstore.OpDelete, name); err != nil {
+	if err := remote.Check(ctx, objstore.OpDelete, name); err != nil {
 		return err
 	}
 	_, err := write(ctx, objstore.OpDelete, name, func(ctx context.Context) error {
@@ -98,28 +82,6 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// write runs a request that changes something and distinguishes its three outcomes. An attempt that
-// may have taken effect makes the outcome unknown, even if a later one was refused. status is that
-// of a refusal, else 0.
 func write(ctx context.Context, op objstore.Op, name string, do func(context.Context) error) (status int, _ error) {
-	watch, fate := withFate(ctx)
-	err := do(watch)
-	if err == nil {
-		return 0, nil
-	}
-	if !fate.mayHaveLanded() {
-		return fate.lastStatus(), failed(op, name, translate(ctx, err, fate.lastStatus()))
-	}
-	if ctxErr := ctx.Err(); ctxErr != nil {
-		return 0, failed(op, name, fmt.Errorf("%w: %w", objstore.ErrUnknown, ctxErr))
-	}
-	// The cause is not wrapped: its kind may promise that nothing was written.
-	return 0, failed(op, name, fmt.Errorf("%w: %s", objstore.ErrUnknown, cause(err, fate.lastStatus())))
-}
-
-func cause(err error, status int) string {
-	if status != 0 {
-		return fmt.Sprintf("%d %s", status, http.StatusText(status))
-	}
-	return network(err)
+	return remote.Write(ctx, op, name, translate, do)
 }

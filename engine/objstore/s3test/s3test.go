@@ -1,7 +1,6 @@
 package s3test
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // ProgramVariable names the environment variable with the path of versitygw.
@@ -34,23 +35,17 @@ type Server struct {
 var running struct {
 	once   sync.Once
 	server Server
-	// leash is stored because the garbage collector would close an unreferenced pipe, which would
-	// end the server.
-	leash io.Closer
-	err   error
+	// process is stored because the server ends with it.
+	process *oracletest.Server
+	err     error
 }
 
 // Start returns the server of this test binary. If there is no server program, the test is skipped,
-// or fails if the environment variable CI is "true".
+// or fails if the environment variable CI is set.
 func Start(tb testing.TB) Server {
 	tb.Helper()
-	running.once.Do(func() { running.server, running.leash, running.err = start() })
-	if running.err != nil {
-		if os.Getenv("CI") == "true" {
-			tb.Fatalf("no S3 server for this test: %v", running.err)
-		}
-		tb.Skipf("no S3 server for this test (make test-deps, or set %s): %v", ProgramVariable, running.err)
-	}
+	running.once.Do(func() { running.server, running.process, running.err = start() })
+	oracletest.Need(tb, running.err)
 	return running.server
 }
 

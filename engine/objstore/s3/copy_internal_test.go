@@ -1,0 +1,37 @@
+package s3
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/objstoretest"
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+)
+
+// TestLargeObjectsAreCopiedInParts lowers the size from which the protocol needs parts.
+func TestLargeObjectsAreCopiedInParts(t *testing.T) {
+	server := s3test.Start(t)
+	open := func() *Bucket {
+		bucket, err := New(Options{
+			Bucket: server.Bucket(t), Region: s3test.Region, Endpoint: server.Endpoint, PathStyle: true,
+			Credential: Credential{AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey},
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+		bucket.copyLimit = 5 << 20
+		return bucket
+	}
+	from, to := open(), open()
+	content := strings.Repeat("0123456789abcdef", 12<<16) + "end"
+	objstoretest.MustPut(t, from, "a/large+ä", content)
+	copied, err := objstore.Copy(t.Context(), to, "b/large", from, objstore.Object{Name: "a/large+ä", Size: int64(len(content))})
+	require.NoError(t, err)
+	require.True(t, copied)
+	require.True(t, content == objstoretest.MustGet(t, to, "b/large"))
+	for upload, err := range to.Uploads(t.Context(), "") {
+		t.Errorf("an upload is left: %s %v", upload.Name, err)
+	}
+}

@@ -1,0 +1,173 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+const (
+	// attempts is the number of times that an object is copied or deleted if the store fails.
+	attempts = 3
+	// pause is the time before the second attempt.
+	pause = 50 * time.Millisecond
+	// maxWhole is the size in bytes up to which an object is held in memory, to be created by one
+	// request.
+	maxWhole = 8 << 20
+)
+
+// retry calls do again if the store failed in a way that may pass.
+func retry(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil || attempt == attempts || ctx.Err() != nil || !passes(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause << attempt):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func passes(err error) bool {
+	for _, transient := range []error{objstore.ErrUnavailable, objstore.ErrUnknown, objstore.ErrSize, ErrDamaged} {
+		if errors.Is(err, transient) {
+			return !errors.Is(err, objstore.ErrNoBucket)
+		}
+	}
+	return false
+}
+
+// stat describes an object, if it exists.
+func stat(ctx context.Context, bucket objstore.Bucket, name string) (object objstore.Object, found bool, err error) {
+	err = retry(ctx, func() (err error) {
+		object, err = bucket.Stat(ctx, name)
+		return err
+	})
+	if errors.Is(err, objstore.ErrNotFound) {
+		return objstore.Object{}, false, nil
+	}
+	return object, err == nil, err
+}
+
+// copy copies the object of a pair and verifies the copy. It returns false if the source does not
+// have the object any more. It replaces an object of the target only if replaceable allows it, or if
+// it is the damaged copy that this call has made. Errors: ErrOccupied, ErrDamaged.
+func (r *run) copy(ctx context.Context, p pair) (copied bool, err error) {
+	replace := p.inSecond
+	if replace && !replaceable(p) {
+		return false, occupied(p.name)
+	}
+	inside := roleOf(p.name) != commit
+	err = retry(ctx, func() (err error) {
+		if replace {
+			copied, err = r.stream(ctx, p.name, r.Target.Put)
+		} else {
+			copied, err = r.create(ctx, p, inside)
+		}
+		// Not all stores refuse to replace what an earlier attempt of theirs has created.
+		inside = false
+		replace = replace || errors.Is(err, ErrDamaged) && roleOf(p.name) != commit
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("copy %.200q: %w", p.name, err)
+	}
+	return copied, nil
+}
+
+// replaceable reports whether the target's object of a pair is a copy that may be replaced: because
+// the source's is newer, or because the store has aborted its own copy, which leaves an empty object.
+// Hints contain nothing that can be lost, and commits are never replaced.
+func replaceable(p pair) bool {
+	switch roleOf(p.name) {
+	case hint:
+		return true
+	case commit:
+		return false
+	}
+	return p.second.Size == 0 || p.first.ModTime.After(p.second.ModTime)
+}
+
+// create copies an object without replacing one, inside the store if it can and inside is set. If the
+// target has the object already, because an earlier request took effect or another writer created
+// it, its content must be the source's.
+func (r *run) create(ctx context.Context, p pair, inside bool) (copied bool, err error) {
+	if inside {
+		copied, err := objstore.Copy(ctx, r.Target, p.name, r.Source, p.first)
+		switch {
+		case copied && err == nil && p.first.Sums.Known() && roleOf(p.name) != hint:
+			return true, nil // the next listing has the checksums of both
+		case copied && err == nil:
+			return true, r.verifyCopy(ctx, p.name)
+		case errors.Is(err, objstore.ErrNotFound):
+			return false, nil
+		case errors.Is(err, objstore.ErrExists):
+			return true, r.same(ctx, p.name)
+		case err != nil && !errors.Is(err, objstore.ErrDenied):
+			return false, err
+		}
+		// There is no common store, or the credential of the target may not read the source.
+	}
+	copied, err = r.stream(ctx, p.name, r.putIfAbsent)
+	if errors.Is(err, objstore.ErrExists) {
+		return true, r.same(ctx, p.name)
+	}
+	return copied, err
+}
+
+// stream copies the content of an object with a function that writes it.
+func (r *run) stream(ctx context.Context, name string, put func(context.Context, string, io.Reader, int64) error) (copied bool, err error) {
+	object, found, err := stat(ctx, r.Source, name)
+	if err != nil || !found {
+		return false, err
+	}
+	body, err := r.Source.Get(ctx, name)
+	if errors.Is(err, objstore.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer body.Close()
+	hash := newHasher()
+	if err := put(ctx, name, io.TeeReader(body, hash), object.Size); err != nil {
+		return false, err
+	}
+	return true, r.verify(ctx, name, hash.sums())
+}
+
+// putIfAbsent writes an object that the target does not have, else it returns objstore.ErrExists.
+// Only objects up to maxWhole are created atomically; stores have no such request for larger ones.
+func (r *run) putIfAbsent(ctx context.Context, name string, body io.Reader, size int64) error {
+	if size > maxWhole {
+		_, exists, err := stat(ctx, r.Target, name)
+		switch {
+		case err != nil:
+			return err
+		case exists:
+			return objstore.ErrExists
+		}
+		return r.Target.Put(ctx, name, body, size)
+	}
+	content, err := io.ReadAll(objstore.Exactly(ctx, body, size))
+	if err != nil {
+		return err
+	}
+	return r.Target.PutIfAbsent(ctx, name, content)
+}
+
+// same returns ErrOccupied if the target has another object of this name.
+func (r *run) same(ctx context.Context, name string) error {
+	same, err := sameContent(ctx, r.Source, r.Target, name)
+	if err == nil && !same {
+		return occupied(name)
+	}
+	return err
+}
