@@ -32,7 +32,7 @@ type AuditEntry struct {
 	Resource  string
 	Outcome   Outcome
 	RequestID string
-	// Remote is the address of the client; it may be empty.
+	// Remote is the network address of the client; it may be empty.
 	Remote string
 	// Details is a JSON object without values, or empty.
 	Details json.RawMessage

@@ -160,9 +160,12 @@ type ColumnDomainAt struct {
 	Column, Parent string
 	// Expected, unless empty, is the domain that the column must have before the change,
 	// and ExpectedVersion its version. Otherwise the change fails with
-	// [ErrVersionConflict]. Undoing sets it, so that a later change is not overwritten.
+	// [ErrVersionConflict]. Changes that can be undone set it, and so does their undoing,
+	// so that neither overwrites another change.
 	Expected        DomainID
 	ExpectedVersion int64
+	// ExpectNone requires that the column has no domain before the change.
+	ExpectNone bool
 }
 
 // DomainTarget is a domain that is to be changed. Table is the table whose column owns

@@ -133,13 +133,6 @@ func validateDomainValues(e *FieldErrors, kind DomainKind, values []NewDomainVal
 	}
 }
 
-// ValidateDomainValue returns nil or [FieldErrors] for the text of a value.
-func ValidateDomainValue(field, value string) error {
-	var e FieldErrors
-	e.domainValue(field, value)
-	return e.Err()
-}
-
 // ValidateDomainLabel returns nil or [FieldErrors] for the texts of a value that are for
 // people.
 func ValidateDomainLabel(label, description string) error {

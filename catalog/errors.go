@@ -13,6 +13,9 @@ var (
 	// is deleted, or is not visible to the viewer. A retry does not help. It becomes
 	// 404.
 	ErrNotFound = errors.New("not found")
+	// ErrWorkspaceNotFound is the [ErrNotFound] of [Sharing.AttachStorageConfig] for the
+	// workspace. It becomes 422.
+	ErrWorkspaceNotFound = fmt.Errorf("workspace %w", ErrNotFound)
 	// ErrExists is returned by creates and renames if a unique field is taken. The
 	// error is an [*ExistsError]. It becomes 409.
 	ErrExists = errors.New("already exists")
@@ -31,15 +34,36 @@ var (
 	// organisation without an administrator or affect its owner. It becomes 409
 	// last_admin.
 	ErrLastAdmin = errors.New("last administrator or owner of the organisation")
+	// ErrTooManyOrganisations is returned by the creation of an organisation, and by its
+	// transfer, if the owner has as many as are allowed. It becomes 409
+	// too_many_organisations.
+	ErrTooManyOrganisations = errors.New("too many organisations of one owner")
 	// ErrDefaultWorkspace is returned by attempts to delete the default workspace or to
 	// give it members. It becomes 409.
 	ErrDefaultWorkspace = errors.New("default workspace")
 	// ErrWorkspaceInUse is returned by the deletion of a workspace that still owns
-	// storage configurations. It becomes 409.
+	// storage configurations, or to which the undo of an attach can return one. It becomes
+	// 409.
 	ErrWorkspaceInUse = errors.New("workspace owns storage configurations")
 	// ErrLocationTaken is returned if a configuration's location equals, contains or
 	// lies within one that it must not overlap. It becomes 409 location_taken.
 	ErrLocationTaken = errors.New("location taken")
+	// ErrSandbox is returned by changes of the storage configuration of a sandbox, which
+	// only the server makes. It becomes 409 sandbox_config.
+	ErrSandbox = errors.New("storage configuration of the sandbox")
+	// ErrAttached is returned by the attach of a storage configuration to the workspace that
+	// it is in. It becomes 409 already_attached.
+	ErrAttached = errors.New("storage configuration is in the workspace")
+	// ErrUndoExpired is returned by the undo of an attach after its window. It becomes 409
+	// undo_window_expired.
+	ErrUndoExpired = errors.New("undo window expired")
+	// ErrUndoClosed is returned by the undo of an attach that was undone, or after which the
+	// storage configuration was attached again, and if there was no attach. It becomes 409
+	// undo_window_closed.
+	ErrUndoClosed = errors.New("undo window closed")
+	// ErrQuota is returned by [Sandboxes.ReserveGrowth] if the tables of a user would
+	// exceed the quota. It becomes 422 quota_exceeded.
+	ErrQuota = errors.New("quota exceeded")
 	// ErrTableState is returned if a table's state does not allow the change, such as a
 	// rename of a dropped table or the adoption of an unchanged identity. It becomes
 	// 409.
@@ -49,6 +73,13 @@ var (
 	// ErrOperationLive is returned by the removal of an operation that has not ended.
 	// Cancel it, wait, retry. It becomes 409.
 	ErrOperationLive = errors.New("operation has not ended")
+	// ErrMoveUnderWay is returned by the begin of a move whose places overlap those of another
+	// one, and by changes of storage configurations and registrations that a move concerns.
+	// Retry later. It becomes 409 move_under_way.
+	ErrMoveUnderWay = errors.New("move under way")
+	// ErrTableMoving is returned by [Moves.CheckPlace] for a table that is being moved or was
+	// moved elsewhere. Resolve the table again, then retry. It becomes 409 table_moving.
+	ErrTableMoving = errors.New("table is being moved")
 	// ErrDomainInUse is returned by the deletion of a shared domain that columns use. It
 	// becomes 409.
 	ErrDomainInUse = errors.New("domain in use")
@@ -65,9 +96,15 @@ var (
 	// ErrDomainsChanged is returned by [Publications.PublishWrite] if the domains of the
 	// table are not those that the write was checked under. Check again, then retry.
 	ErrDomainsChanged = errors.New("domains of the table have changed")
+	// ErrDomainTaken is returned for an e-mail domain that another organisation has
+	// verified. It becomes 409 domain_taken.
+	ErrDomainTaken = errors.New("e-mail domain verified by another organisation")
+	// ErrConsent is returned by [Memberships.AddPerson] for an e-mail address whose person
+	// has to be asked. Invite the person. It becomes 403 if it reaches a client.
+	ErrConsent = errors.New("membership needs the person's consent")
 	// ErrDenied is returned by catalog/authz if the actor is known and may know that
-	// the record exists, but lacks a scope or role. The error is a [*DeniedError]. It
-	// becomes 403.
+	// the record exists, but lacks a scope or role, and by [Sharing.UndoAttach]. The error
+	// is a [*DeniedError]. It becomes 403.
 	ErrDenied = errors.New("denied")
 	// ErrNoActor is returned by catalog/authz if the context carries no actor. The
 	// cause is a defect of the caller or a missing login. It becomes 401.
@@ -104,7 +141,7 @@ type DeniedError struct {
 	Scope string
 	// Reason is a stable snake_case word for refusals that do not concern a scope:
 	// "role_escalation", "not_owner", "system_only", "viewer_mismatch",
-	// "actor_mismatch", "local_storage_needs_admin".
+	// "actor_mismatch", "local_storage_needs_admin", "sign_in_required", "not_attacher".
 	Reason string
 }
 

@@ -28,6 +28,8 @@ type (
 	OperationID string
 	// WriteLeaseID identifies the lease of a write; see [WriteLeases].
 	WriteLeaseID string
+	// InvitationID identifies an [Invitation].
+	InvitationID string
 	// AuditID identifies an [AuditEntry].
 	AuditID string
 	// DomainID identifies a [Domain].
@@ -36,6 +38,10 @@ type (
 	ValueID string
 	// ValueChangeID identifies a [ValueChange].
 	ValueChangeID string
+	// MoveID identifies a [Move].
+	MoveID string
+	// ClientID identifies a [Client].
+	ClientID string
 )
 
 // DeltaID is the metaData.id of a Delta table. It survives a rename or move, and
@@ -45,7 +51,7 @@ type DeltaID string
 
 type rowID interface {
 	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | OperationID | WriteLeaseID | AuditID |
-		DomainID | ValueID | ValueChangeID
+		DomainID | ValueID | ValueChangeID | InvitationID | MoveID | ClientID
 }
 
 // NewID returns a random identifier.

@@ -86,11 +86,6 @@ const (
 	OperationCancelled OperationState = "cancelled"
 )
 
-// OperationStates lists every state.
-func OperationStates() []OperationState {
-	return []OperationState{OperationQueued, OperationRunning, OperationSucceeded, OperationFailed, OperationCancelled}
-}
-
 // Ended reports whether the state is final.
 func (s OperationState) Ended() bool {
 	return s == OperationSucceeded || s == OperationFailed || s == OperationCancelled
@@ -104,7 +99,7 @@ func (s OperationState) Valid() bool {
 // Progress reports how much of an operation is done. Total is 0 if it is not known.
 type Progress struct {
 	Done, Total int64
-	// Unit is the counted unit: "rows", "files", "objects", "rules".
+	// Unit is the counted unit: "rows", "files", "objects", "rules", "folders".
 	Unit string
 }
 

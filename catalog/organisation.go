@@ -20,6 +20,25 @@ type Organisation struct {
 	DeletedAt time.Time
 }
 
+// MaxOwnedOrganisations is how many organisations a person can own, created or received.
+// More would give one person more than a fair share of a server, which shares by
+// organisation.
+const MaxOwnedOrganisations = 20
+
+// OrganisationRetention is how long a deleted organisation can be restored.
+const OrganisationRetention = 30 * 24 * time.Hour
+
+// UserOrganisation is an organisation with the role of one of its members.
+type UserOrganisation struct {
+	ID        OrgID
+	Name      string
+	Owner     UserID
+	Role      Role
+	CreatedAt time.Time
+	// DeletedAt is zero for an organisation that is not deleted.
+	DeletedAt time.Time
+}
+
 // NewOrganisation is the input of [Organisations.CreateOrganisation]. An empty
 // ID lets the store choose one.
 type NewOrganisation struct {
@@ -27,6 +46,9 @@ type NewOrganisation struct {
 	Name   string
 	Owner  UserID
 	Config OrganisationConfig
+	// MaxOwned is how many organisations the owner may have with the new one, deleted
+	// ones included; 0 means any number.
+	MaxOwned int
 }
 
 // Validate returns nil or [FieldErrors].
@@ -43,9 +65,12 @@ func (n NewOrganisation) Validate() error {
 // OrganisationChange holds the fields to change; nil fields keep their value.
 type OrganisationChange struct {
 	Name *string
-	// Owner must be an administrator of the organisation.
+	// Owner must be an administrator of the organisation, and a person.
 	Owner  *UserID
 	Config *OrganisationConfig
+	// MaxOwned is how many organisations a new owner may have with this one, deleted ones
+	// included; 0 means any number.
+	MaxOwned int
 }
 
 // Validate returns nil or [FieldErrors].
@@ -85,16 +110,20 @@ type TableConstraints struct {
 
 // Feature is one switch as a client sees it.
 type Feature struct {
-	Key            string
-	Enabled        bool
-	Phase          string
+	Key     string
+	Enabled bool
+	// Phase is "beta" or "ga".
+	Phase string
+	// DefaultEnabled is the state of a switch that was not set.
 	DefaultEnabled bool
 }
 
 // The keys of the features.
 const (
-	FeatureSandbox                = "sandbox"
-	FeatureAnalysis               = "analysis"
+	FeatureSandbox  = "sandbox"
+	FeatureAnalysis = "analysis"
+	// FeatureAnalysisModels allows values of rows to be sent to providers of models.
+	FeatureAnalysisModels         = "analysis_models"
 	FeatureSharing                = "sharing"
 	FeatureDelegatedStorage       = "delegated_storage"
 	FeatureRowFilterBarrierAlways = "row_filter_barrier_always"
@@ -104,6 +133,7 @@ func features() []Feature {
 	return []Feature{
 		{Key: FeatureSandbox, Phase: "beta"},
 		{Key: FeatureAnalysis, Phase: "beta", DefaultEnabled: true},
+		{Key: FeatureAnalysisModels, Phase: "beta"},
 		{Key: FeatureSharing, Phase: "ga", DefaultEnabled: true},
 		{Key: FeatureDelegatedStorage, Phase: "beta", DefaultEnabled: true},
 		{Key: FeatureRowFilterBarrierAlways, Phase: "ga"},

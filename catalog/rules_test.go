@@ -55,7 +55,7 @@ func TestKeyUsable(t *testing.T) {
 
 func TestFeatures(t *testing.T) {
 	var none catalog.OrganisationConfig
-	require.Len(t, none.FeatureList(), 5)
+	require.Len(t, none.FeatureList(), 6)
 	for _, f := range none.FeatureList() {
 		require.Equal(t, f.DefaultEnabled, f.Enabled)
 		require.Equal(t, f.Enabled, none.Enabled(f.Key))
@@ -124,4 +124,15 @@ func FuzzPageToken(f *testing.F) {
 			t.Fatalf("%q: a cursor of %q", token, c.List)
 		}
 	})
+}
+
+func TestMailboxes(t *testing.T) {
+	require.Equal(t, "ada@example.com", catalog.NormaliseEmail(" Ada@EXAMPLE.com "))
+	require.NotEqual(t, "kate@example.com", catalog.NormaliseEmail("\u212Aate@example.com"), "a Kelvin sign is another mailbox")
+	for _, address := range []string{"Ada@example.com", "a.b+c@xn--exmple-4ve.com"} {
+		require.NoError(t, catalog.ValidateMailbox("email", address), address)
+	}
+	for _, address := range []string{"\u212Aate@example.com", "\u0430da@example.com", "ada@ex\u00e4mple.com", "ada", "x@service.invalid"} {
+		require.ErrorIs(t, catalog.ValidateMailbox("email", address), catalog.ErrInvalid, "%q", address)
+	}
 }

@@ -50,9 +50,11 @@ type StorageConfig struct {
 	CredentialExpiresAt time.Time
 	// DiscoveredAt is the end of the last complete discovery, or zero.
 	DiscoveredAt time.Time
-	Version      int64
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	// Sandbox reports that the server made the configuration: see [Sandboxes].
+	Sandbox   bool
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // Schema returns the SQL schema of the configuration.

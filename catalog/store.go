@@ -25,6 +25,8 @@ type Store interface {
 	Memberships
 	Workspaces
 	StorageConfigs
+	Sharing
+	Sandboxes
 	Tables
 	Policies
 	Constraints
@@ -32,8 +34,10 @@ type Store interface {
 	APIKeys
 	Operations
 	WriteLeases
+	Moves
 	Publications
 	WriteKeys
+	Identity
 	Audit
 	Epochs
 	Commits
@@ -41,55 +45,6 @@ type Store interface {
 
 // AnyVersion as an expectedVersion accepts any current version.
 const AnyVersion int64 = 0
-
-// Organisations stores tenants.
-type Organisations interface {
-	// CreateOrganisation creates an organisation, its default workspace and the owner's
-	// membership as an administrator. It returns [ErrNotFound] if the owner is not a
-	// user.
-	CreateOrganisation(ctx context.Context, org NewOrganisation) (Organisation, error)
-	// Organisation returns an organisation that is not deleted.
-	Organisation(ctx context.Context, org OrgID) (Organisation, error)
-	// ListOrganisations lists organisations that are not deleted, oldest first.
-	ListOrganisations(ctx context.Context, page Page) (List[Organisation], error)
-	// UpdateOrganisation changes fields. It returns [FieldErrors] if a new owner is not
-	// an administrator.
-	UpdateOrganisation(ctx context.Context, org OrgID, expectedVersion int64, change OrganisationChange) (Organisation, error)
-	// DeleteOrganisation marks an organisation as deleted. Its records are no longer
-	// found, except by [Audit]. The locations of its configurations become free.
-	DeleteOrganisation(ctx context.Context, org OrgID, expectedVersion int64) error
-}
-
-// Users stores people, across organisations.
-type Users interface {
-	// CreateUser creates a user. It returns [ErrExists] with field email.
-	CreateUser(ctx context.Context, user NewUser) (User, error)
-	User(ctx context.Context, user UserID) (User, error)
-	// UserByEmail finds a user by address, regardless of case.
-	UserByEmail(ctx context.Context, email string) (User, error)
-	// UpdateUser changes fields. It returns [ErrExists] with field email.
-	UpdateUser(ctx context.Context, user UserID, expectedVersion int64, change UserChange) (User, error)
-}
-
-// Memberships stores the members of organisations with their roles and policy
-// attributes.
-type Memberships interface {
-	// AddMember makes a user a member. It returns [ErrExists] with field user_id.
-	AddMember(ctx context.Context, org OrgID, user UserID, role Role) (Membership, error)
-	// Membership is called for every request and costs one indexed read.
-	Membership(ctx context.Context, org OrgID, user UserID) (Membership, error)
-	// ListMembers lists members by e-mail address.
-	ListMembers(ctx context.Context, org OrgID, page Page) (List[Membership], error)
-	// SetMemberRole changes a role. It returns [ErrLastAdmin] if the member is the
-	// owner or the last administrator and the role is weaker.
-	SetMemberRole(ctx context.Context, org OrgID, user UserID, role Role) (Membership, error)
-	// RemoveMember ends a membership and the user's memberships of workspaces, and
-	// revokes the user's keys. Personal configurations remain, invisible. It returns
-	// [ErrLastAdmin] for the owner and the last administrator.
-	RemoveMember(ctx context.Context, org OrgID, user UserID) error
-	// ReplaceAttributes sets all policy attributes of a member. Idempotent.
-	ReplaceAttributes(ctx context.Context, org OrgID, user UserID, attributes map[string]string) (Membership, error)
-}
 
 // Workspaces stores workspaces and their members.
 type Workspaces interface {
@@ -142,18 +97,20 @@ type StorageConfigs interface {
 	ReplaceStorageSecret(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, secret StorageSecret) (StorageConfig,
 		error)
 	// DeleteStorageConfig removes a configuration and the registrations of its tables,
-	// including tombstones. It does not change data or policies.
+	// including tombstones. It does not change data or policies. It returns
+	// [ErrMoveUnderWay].
 	DeleteStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64) error
 }
 
 // Tables stores the registrations of tables.
 type Tables interface {
 	// RegisterTable registers a table that was just created, and replaces a tombstone
-	// at its path. It returns [ErrExists] with field path or name.
+	// at its path. It returns [ErrExists] with field path or name, and [ErrMoveUnderWay].
 	RegisterTable(ctx context.Context, viewer Viewer, table NewTable) (Table, error)
-	// SyncTables updates the registrations of one configuration to match the found
-	// tables. A location whose Delta id has changed becomes identity_changed if its old
-	// id has rules or is marked governed, otherwise it takes the new id. Idempotent.
+	// SyncTables updates the registrations at the paths of a discovery to match it; other
+	// registrations do not change, nor do those at places of moves under way. A location
+	// whose Delta id has changed becomes identity_changed if its old id has rules or is
+	// marked governed, otherwise it takes the new id. Idempotent.
 	SyncTables(ctx context.Context, viewer Viewer, config ConfigID, discovery Discovery) (DiscoveryResult, error)
 	// Table returns a registration in any state.
 	Table(ctx context.Context, viewer Viewer, table TableID) (LocatedTable, error)
@@ -243,9 +200,10 @@ type APIKeys interface {
 	// [ErrRevoked] for a revoked or expired key, and [ErrExists] with field successor
 	// for a key that has a successor.
 	RotateAPIKey(ctx context.Context, org OrgID, key KeyID, successor NewAPIKey, grace time.Duration) (APIKey, error)
-	// TouchAPIKey records a use. A time before the recorded one changes nothing. It
-	// does not raise the epoch.
-	TouchAPIKey(ctx context.Context, key KeyID, at time.Time) error
+	// TouchAPIKeys records a use of each key. A time before the recorded one changes
+	// nothing, and neither does a use of a key that is being changed. It does not raise
+	// the epoch.
+	TouchAPIKeys(ctx context.Context, at time.Time, keys ...KeyID) error
 }
 
 // Operations stores long-running work. No method raises the epoch.

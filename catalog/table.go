@@ -81,11 +81,15 @@ type FoundTable struct {
 	Governed bool
 }
 
-// Discovery is the input of [Tables.SyncTables].
+// MaxDiscovered is the maximum number of paths in a [Discovery].
+const MaxDiscovered = 1000
+
+// Discovery is the input of [Tables.SyncTables]: a part of what was found below a root.
 type Discovery struct {
 	Found []FoundTable
-	// Complete reports that the whole root was listed, so that tables that were not
-	// found become vanished.
+	// Missing are paths without a table. Live tables registered there become vanished.
+	Missing []string
+	// Complete marks the last part of a discovery that has listed the whole root.
 	Complete bool
 	// IncludeDropped registers tombstones again.
 	IncludeDropped bool
@@ -94,19 +98,40 @@ type Discovery struct {
 // Validate returns nil or [FieldErrors].
 func (d Discovery) Validate() error {
 	var e FieldErrors
-	seen := make(map[string]bool, len(d.Found))
-	for _, f := range d.Found {
-		e.tablePath("path", f.Path)
-		e.deltaID("table_id", f.DeltaID)
-		if seen[f.Path] {
+	if len(d.Found)+len(d.Missing) > MaxDiscovered {
+		e.add("path", "must not be more than %d", MaxDiscovered)
+		return e.Err()
+	}
+	seen := make(map[string]bool, len(d.Found)+len(d.Missing))
+	path := func(path string) {
+		e.tablePath("path", path)
+		if seen[path] {
 			e.add("path", "must not be found twice")
 		}
-		seen[f.Path] = true
+		seen[path] = true
+	}
+	for _, f := range d.Found {
+		path(f.Path)
+		e.deltaID("table_id", f.DeltaID)
 		if len(e) > 0 {
+			return e.Err()
+		}
+	}
+	for _, missing := range d.Missing {
+		if path(missing); len(e) > 0 {
 			break
 		}
 	}
 	return e.Err()
+}
+
+// Paths returns every path of the discovery.
+func (d Discovery) Paths() []string {
+	paths := make([]string, 0, len(d.Found)+len(d.Missing))
+	for _, f := range d.Found {
+		paths = append(paths, f.Path)
+	}
+	return append(paths, d.Missing...)
 }
 
 // DiscoveryResult reports the changes of a discovery.
@@ -149,6 +174,9 @@ type TableFilter struct {
 	Config ConfigID
 	// DeltaID selects the registrations of one table; empty means all.
 	DeltaID DeltaID
+	// Paths selects tables at some locations below their roots, at most [MaxDiscovered]; empty
+	// means all.
+	Paths []string
 	// States selects tables in one of these states; empty means all but dropped.
 	States []TableState
 }

@@ -4,12 +4,30 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+	"unicode"
 )
 
-// User is a person. One user can be a member of several organisations.
+// UserKind distinguishes people from programs.
+type UserKind string
+
+// The kinds of users.
+const (
+	UserPerson UserKind = "person"
+	// UserService is a service account, which belongs to one organisation.
+	UserService UserKind = "service"
+)
+
+// serviceDomain is the domain of the e-mail addresses of service accounts. It is reserved:
+// no mailbox has such an address.
+const serviceDomain = "service.invalid"
+
+// User is a person or a service account. A person can be a member of several
+// organisations.
 type User struct {
-	ID UserID
-	// Email is unique and in lower case; see [NormaliseEmail].
+	ID   UserID
+	Kind UserKind
+	// Email is unique and in lower case; see [NormaliseEmail]. That of a service account
+	// is derived from its id and belongs to no mailbox.
 	Email       string
 	DisplayName string
 	Version     int64
@@ -20,7 +38,10 @@ type User struct {
 // NewUser is the input of [Users.CreateUser]. An empty ID lets the store
 // choose one.
 type NewUser struct {
-	ID          UserID
+	ID UserID
+	// Kind may be empty for a person.
+	Kind UserKind
+	// Email must be empty for a service account.
 	Email       string
 	DisplayName string
 }
@@ -28,13 +49,36 @@ type NewUser struct {
 // Validate returns nil or [FieldErrors].
 func (n NewUser) Validate() error {
 	var e FieldErrors
-	e.email("email", n.Email)
+	switch n.Kind {
+	case "", UserPerson:
+		e.email("email", n.Email)
+	case UserService:
+		if n.Email != "" {
+			e.add("email", "must be empty for a service account")
+		}
+	default:
+		e.add("kind", "must be person or service")
+	}
 	e.text("display_name", n.DisplayName, 0, 200)
 	return e.Err()
 }
 
+// Complete returns the input with an id, a kind and a normalised address.
+func (n NewUser) Complete() NewUser {
+	if n.ID == "" {
+		n.ID = NewID[UserID]()
+	}
+	if n.Kind == UserService {
+		n.Email = string(n.ID) + "@" + serviceDomain
+		return n
+	}
+	n.Kind, n.Email = UserPerson, NormaliseEmail(n.Email)
+	return n
+}
+
 // UserChange holds the fields to change. Nil fields keep their value.
 type UserChange struct {
+	// Email must be nil for a service account.
 	Email       *string
 	DisplayName *string
 }
@@ -51,16 +95,35 @@ func (c UserChange) Validate() error {
 	return e.Err()
 }
 
-// NormaliseEmail returns the form in which addresses are stored and compared.
+// NormaliseEmail returns the form in which e-mail addresses are stored and compared. Only
+// ASCII letters are lower-cased: Unicode maps some others to ASCII letters, so that two
+// mailboxes would have one form.
 func NormaliseEmail(address string) string {
-	return strings.ToLower(strings.TrimSpace(address))
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}, strings.TrimSpace(address))
 }
 
-// ValidateEmail returns nil or [FieldErrors] for the given field name.
-func ValidateEmail(field, address string) error {
+// ValidateMailbox returns nil or [FieldErrors] of the given field for an e-mail address by
+// which somebody is invited or signs in. It refuses all but ASCII characters, because others
+// look like them. International domains are written in their ASCII form (xn--…).
+func ValidateMailbox(field, email string) error {
 	var e FieldErrors
-	e.email(field, address)
+	e.mailbox(field, email)
 	return e.Err()
+}
+
+func (e *FieldErrors) mailbox(field, email string) {
+	for _, r := range email {
+		if r > unicode.MaxASCII {
+			e.add(field, "must consist of ASCII characters; write an international domain in its xn-- form")
+			return
+		}
+	}
+	e.email(field, email)
 }
 
 func (e *FieldErrors) email(field, address string) {
@@ -70,7 +133,7 @@ func (e *FieldErrors) email(field, address string) {
 	// The parser accepts display names, comments and quoted local parts. Only a bare
 	// address may be stored, otherwise two spellings name one mailbox.
 	if err != nil || parsed.Address != address || len(address) > 254 ||
-		domain == "" || strings.ContainsAny(address, " \"<>()[]\\,;:") {
+		domain == "" || domain == serviceDomain || strings.ContainsAny(address, " \"<>()[]\\,;:") {
 		e.add(field, "must be an e-mail address")
 	}
 }
@@ -78,8 +141,10 @@ func (e *FieldErrors) email(field, address string) {
 // Membership is the membership of a user in an organisation: the user's role, and the
 // attributes that policies use.
 type Membership struct {
-	Org         OrgID
-	User        UserID
+	Org  OrgID
+	User UserID
+	Kind UserKind
+	// Email is that of [User].
 	Email       string
 	DisplayName string
 	Role        Role

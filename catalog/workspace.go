@@ -53,8 +53,10 @@ func (c WorkspaceChange) Validate() error {
 // WorkspaceMember is an explicit membership of a user in a workspace. In the default
 // workspace Role is the organisation role.
 type WorkspaceMember struct {
-	Workspace   WorkspaceID
-	User        UserID
+	Workspace WorkspaceID
+	User      UserID
+	Kind      UserKind
+	// Email is that of [User].
 	Email       string
 	DisplayName string
 	Role        Role

@@ -2,7 +2,9 @@ package migrations_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -182,4 +184,27 @@ func TestSameNumbersForBothDatabases(t *testing.T) {
 		return found
 	}
 	require.Equal(t, names(migrations.SQLite), names(migrations.Postgres))
+}
+
+// released is the number of the last file that databases may have applied, and releasedDigest the
+// digest of both databases' files up to it.
+const (
+	released       = 11
+	releasedDigest = "aefd92a6dddad59394c6d2d47731c870ad65f86a41db6c139819d071ae343454"
+)
+
+func TestReleasedFilesDoNotChange(t *testing.T) {
+	digest := sha256.New()
+	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
+		files, err := migrations.Files(dialect)
+		require.NoError(t, err)
+		names, err := fs.Glob(files, "*.sql")
+		require.NoError(t, err)
+		for _, name := range names[:released] {
+			content, err := fs.ReadFile(files, name)
+			require.NoError(t, err)
+			digest.Write(content)
+		}
+	}
+	require.Equal(t, releasedDigest, hex.EncodeToString(digest.Sum(nil)), "a database that has applied a file never applies its changes")
 }

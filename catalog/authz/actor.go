@@ -26,11 +26,14 @@ func System(ctx context.Context, reason string) context.Context {
 	return context.WithValue(ctx, systemKey{}, systemMark{reason: reason, principal: p, present: err == nil})
 }
 
-// ViewerOf returns the only viewer that a principal may use.
+// ViewerOf returns the only viewer that a principal may use. That of a person without an
+// organisation has an empty Org and sees nothing.
 func ViewerOf(p auth.Principal) catalog.Viewer {
 	org, user := catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
-	signedIn := p.Method == auth.MethodJWT && p.KeyID == nil && p.WorkspaceID == nil
-	if signedIn || p.Method == auth.MethodAPIKey && p.AllWorkspaces {
+	if p.InOrganisation() != nil {
+		org = ""
+	}
+	if p.SignedIn() && p.WorkspaceID == nil || p.Method == auth.MethodAPIKey && p.AllWorkspaces {
 		return catalog.MemberViewer(org, user)
 	}
 	var workspace catalog.WorkspaceID
@@ -60,7 +63,8 @@ func actorFrom(ctx context.Context) (actor, error) {
 	return actor{principal: p, viewer: ViewerOf(p)}, nil
 }
 
-// isUser reports whether the actor is a given user.
+// isUser reports whether the actor is a given user. An actor without an organisation is
+// one too.
 func (a actor) isUser(user catalog.UserID) bool {
 	return !a.system && a.viewer.User == user
 }
@@ -71,7 +75,7 @@ func (a actor) in(org catalog.OrgID, anyOf ...auth.Scope) error {
 	switch {
 	case a.system:
 		return nil
-	case a.viewer.Org != org:
+	case a.viewer.Org == "" || a.viewer.Org != org:
 		return catalog.ErrNotFound
 	}
 	return holds(a.principal.Scopes, anyOf)
@@ -105,6 +109,19 @@ func (a actor) grants(role, own auth.Role) error {
 	return &catalog.DeniedError{Reason: "role_escalation"}
 }
 
+// confers checks that the actor gives nobody a role above its own, nor scopes that its
+// credential lacks: a member could use them at once. before is the role that the member
+// has; empty means none.
+func (a actor) confers(role, before auth.Role) error {
+	if err := a.grants(role, a.principal.Role); err != nil || a.system {
+		return err
+	}
+	if a.principal.Scopes.Contains(role.Scopes().Minus(before.Scopes())) {
+		return nil
+	}
+	return &catalog.DeniedError{Reason: "role_escalation"}
+}
+
 func holds(scopes auth.ScopeSet, anyOf []auth.Scope) error {
 	for _, s := range anyOf {
 		if scopes.Has(s) {
@@ -116,6 +133,37 @@ func holds(scopes auth.ScopeSet, anyOf []auth.Scope) error {
 	}
 	return &catalog.DeniedError{Scope: string(anyOf[0])}
 }
+
+// signedIn checks that the actor is a person who has signed in, whose id is user. API
+// keys, service accounts, and programs that act for people are denied.
+func (s *Store) signedIn(ctx context.Context, a actor, user catalog.UserID) error {
+	if a.system {
+		return nil
+	}
+	if err := a.signs(user); err != nil {
+		return err
+	}
+	if !a.principal.SignedIn() || a.principal.Program {
+		return &catalog.DeniedError{Reason: signInRequired}
+	}
+	u, err := s.inner.User(ctx, user)
+	if err == nil && u.Kind != catalog.UserPerson {
+		err = &catalog.DeniedError{Reason: signInRequired}
+	}
+	return err
+}
+
+// signedInFreely is signedIn for what concerns organisations other than the actor's.
+func (s *Store) signedInFreely(ctx context.Context, a actor, user catalog.UserID) error {
+	if !a.system && a.principal.Confined {
+		return &catalog.DeniedError{Reason: signInRequired}
+	}
+	return s.signedIn(ctx, a, user)
+}
+
+// signInRequired is the reason of the denial of actors that are not people who have
+// signed in.
+const signInRequired = "sign_in_required"
 
 // systemOnly denies every actor but the system.
 func systemOnly(ctx context.Context) error {

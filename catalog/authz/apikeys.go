@@ -16,9 +16,10 @@ func (a actor) ownKeys() error {
 	return &catalog.DeniedError{Scope: string(auth.ScopeAPIKeysCreate)}
 }
 
-// CreateAPIKey creates keys of the actor. A key has no more scopes, no longer life and
-// no more workspaces than the actor. A workspace that the actor cannot reach is
-// reported as not found.
+// CreateAPIKey creates keys of the actor, and with users:write those of service accounts
+// whose role does not exceed the actor's. A key has no more scopes, no longer life and no
+// more workspaces than the actor. A workspace that the actor cannot reach is reported as
+// not found.
 func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none catalog.APIKey, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -27,11 +28,8 @@ func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none c
 	if err := a.in(key.Org); err != nil {
 		return none, err
 	}
-	if err := a.ownKeys(); err != nil {
-		return none, err
-	}
 	if !a.system {
-		if err := a.signs(key.User); err != nil {
+		if err := s.mayHoldKeys(ctx, a, key); err != nil {
 			return none, err
 		}
 		if err := a.principal.CheckGrant(auth.StoredScopes(key.Scopes)); err != nil {
@@ -51,6 +49,27 @@ func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none c
 		}
 	}
 	return s.inner.CreateAPIKey(ctx, key)
+}
+
+// mayHoldKeys checks that the actor may create keys of a user.
+func (s *Store) mayHoldKeys(ctx context.Context, a actor, key catalog.NewAPIKey) error {
+	if a.isUser(key.User) {
+		return a.ownKeys()
+	}
+	if err := a.in(key.Org, auth.ScopeUsersWrite); err != nil {
+		return a.signs(key.User) // as if there were no service accounts
+	}
+	m, err := s.inner.Membership(ctx, key.Org, key.User)
+	if err != nil {
+		return err
+	}
+	if m.Kind != catalog.UserService {
+		return a.signs(key.User)
+	}
+	if !auth.Role(m.Role).Scopes().Contains(auth.StoredScopes(key.Scopes)) {
+		return auth.ErrScopeEscalation
+	}
+	return a.grants(auth.Role(m.Role), a.principal.Role)
 }
 
 // reaches reports whether the actor's credential reaches at least as far as a key with
@@ -169,10 +188,10 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 	return s.inner.RotateAPIKey(ctx, org, key, successor, grace)
 }
 
-// TouchAPIKey is for the system, which authenticates callers.
-func (s *Store) TouchAPIKey(ctx context.Context, key catalog.KeyID, at time.Time) error {
+// TouchAPIKeys is for the system, which authenticates callers.
+func (s *Store) TouchAPIKeys(ctx context.Context, at time.Time, keys ...catalog.KeyID) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
 	}
-	return s.inner.TouchAPIKey(ctx, key, at)
+	return s.inner.TouchAPIKeys(ctx, at, keys...)
 }

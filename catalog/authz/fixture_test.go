@@ -39,6 +39,8 @@ type fixture struct {
 	table    catalog.Table         // in config
 	changed  catalog.Table         // in config, identity changed
 	spaced   catalog.Table         // in inSpace
+	// attached is personal of "builder" before it was attached to the default workspace.
+	attached catalog.StorageConfig
 	policy   catalog.Policy
 	key      catalog.APIKey // of "builder"
 	// running and ended are operations of "builder".
@@ -48,11 +50,24 @@ type fixture struct {
 	// own is the domain of column "a" of table, and value its only value. shared is used by
 	// column "a" of spaced, unused by none. changing is a change of the domain of column "c"
 	// of table.
-	own      catalog.Domain
-	value    catalog.ValueID
-	shared   catalog.Domain
-	unused   catalog.Domain
+	own    catalog.Domain
+	value  catalog.ValueID
+	shared catalog.Domain
+	unused catalog.Domain
+	// invitation is to "outsider".
+	invitation catalog.Invitation
+	// gone is a deleted organisation of "owner", of which "viewer" is a member.
+	gone     catalog.OrgID
 	changing catalog.ValueChangeID
+	// robot is a service account with the role of viewers.
+	robot catalog.UserID
+	keys  int
+	// scratch is the sandbox, and trial a table of "builder" in it. discarded was dropped.
+	scratch          catalog.StorageConfig
+	trial, discarded catalog.Table
+	// ends are the configurations of the moves copying, switched and deleting.
+	ends                        [2]catalog.StorageConfig
+	copying, switched, deleting catalog.MoveID
 }
 
 // outsider is an administrator of another organisation; nobody is a member
@@ -94,7 +109,8 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 		require.NoError(tb, err)
 		f.users[name] = u.ID
 	}
-	o, err := inner.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "ours", Owner: f.users["owner"]})
+	o, err := inner.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "ours", Owner: f.users["owner"],
+		Config: catalog.OrganisationConfig{Features: map[string]bool{catalog.FeatureSandbox: true}}})
 	require.NoError(tb, err)
 	f.org = o.ID
 	theirs, err := inner.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "theirs", Owner: f.users["outsider"]})
@@ -156,10 +172,30 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 	f.write, err = inner.BeginWrite(ctx, catalog.NewWrite{Org: f.org, Table: "delta", Kind: catalog.WriteRows})
 	require.NoError(tb, err)
 	f.fillDomains(ctx)
+	require.NoError(tb, f.fillProviders(ctx))
+	f.robot = f.account(auth.RoleViewer).ID
+	require.NoError(tb, f.fillSandbox(ctx))
+	require.NoError(tb, f.fillMoves(ctx))
+	f.fillSharing(ctx)
+	f.fillSingleSignOn(ctx)
+	f.fillOrganisations(ctx)
 	_, err = inner.ClaimWriteKey(ctx, f.org, "claimed", "fingerprint")
 	require.NoError(tb, err)
 	require.NoError(tb, inner.AppendAudit(ctx, catalog.AuditEntry{Org: f.org, Action: "a.b", Outcome: catalog.OutcomeAllow}))
 	return f
+}
+
+// fillOrganisations creates an invitation and a deleted organisation.
+func (f *fixture) fillOrganisations(ctx context.Context) {
+	var err error
+	f.invitation, err = f.inner.CreateInvitation(ctx, newInvitation(f, f.users["owner"], "outsider@example.com"))
+	require.NoError(f, err)
+	gone, err := f.inner.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "gone", Owner: f.users["owner"]})
+	require.NoError(f, err)
+	f.gone = gone.ID
+	_, err = f.inner.AddMember(ctx, f.gone, f.users["viewer"], catalog.RoleAdmin)
+	require.NoError(f, err)
+	require.NoError(f, f.inner.DeleteOrganisation(ctx, f.gone, catalog.AnyVersion))
 }
 
 // fillDomains creates the domains of the fixture.
@@ -269,6 +305,12 @@ func (f *fixture) epoch() uint64 {
 	e, err := f.inner.Epoch(context.Background())
 	require.NoError(f, err)
 	return e
+}
+
+// next returns a number that is unique in the fixture.
+func (f *fixture) next() int {
+	f.keys++
+	return f.keys
 }
 
 func prefix(n int) string { return fmt.Sprintf("lw_%08d", n) }

@@ -7,20 +7,37 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// AddMember needs users:write, and a role that does not exceed the actor's.
-func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership,
+// AddMember needs users:write, and a role that exceeds neither the actor's nor the scopes of
+// its credential.
+func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (catalog.Membership,
+	error) {
+	if _, err := mayAdd(ctx, org, role); err != nil {
+		return catalog.Membership{}, err
+	}
+	return s.inner.AddMember(ctx, org, user, role)
+}
+
+// AddPerson needs users:write, and a role as for AddMember.
+func (s *Store) AddPerson(ctx context.Context, org catalog.OrgID, person catalog.NewUser, role catalog.Role) (none catalog.Membership,
 	err error) {
-	a, err := actorFrom(ctx)
+	a, err := mayAdd(ctx, org, role)
 	if err != nil {
 		return none, err
 	}
-	if err := a.in(org, auth.ScopeUsersWrite); err != nil {
-		return none, err
+	m, err := s.inner.AddPerson(ctx, org, person, role)
+	return a.redact(m), err
+}
+
+// mayAdd checks that the actor may add members with a role.
+func mayAdd(ctx context.Context, org catalog.OrgID, role catalog.Role) (actor, error) {
+	a, err := actorFrom(ctx)
+	if err == nil {
+		err = a.in(org, auth.ScopeUsersWrite)
 	}
-	if err := a.grants(auth.Role(role), a.principal.Role); err != nil {
-		return none, err
+	if err == nil {
+		err = a.confers(auth.Role(role), "")
 	}
-	return s.inner.AddMember(ctx, org, user, role)
+	return a, err
 }
 
 // Membership needs org:read, or a scope that implies decisions about members. Policies
@@ -67,14 +84,14 @@ func (a actor) redact(m catalog.Membership) catalog.Membership {
 }
 
 // SetMemberRole needs users:write. Neither the new nor the current role may exceed the
-// actor's.
+// actor's, and the member gets no scopes that the actor's credential lacks.
 func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership,
 	err error) {
-	a, err := s.overMember(ctx, org, user)
+	a, before, err := s.overMember(ctx, org, user)
 	if err != nil {
 		return none, err
 	}
-	if err := a.grants(auth.Role(role), a.principal.Role); err != nil {
+	if err := a.confers(auth.Role(role), before); err != nil {
 		return none, err
 	}
 	return s.inner.SetMemberRole(ctx, org, user, role)
@@ -82,26 +99,27 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 
 // RemoveMember needs users:write, and a member whose role does not exceed the actor's.
 func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalog.UserID) error {
-	if _, err := s.overMember(ctx, org, user); err != nil {
+	if _, _, err := s.overMember(ctx, org, user); err != nil {
 		return err
 	}
 	return s.inner.RemoveMember(ctx, org, user)
 }
 
-// overMember checks that the actor may manage a member.
-func (s *Store) overMember(ctx context.Context, org catalog.OrgID, user catalog.UserID) (actor, error) {
-	a, err := actorFrom(ctx)
+// overMember checks that the actor may manage a member, and returns the member's role.
+func (s *Store) overMember(ctx context.Context, org catalog.OrgID, user catalog.UserID) (a actor, role auth.Role, err error) {
+	a, err = actorFrom(ctx)
 	if err != nil || a.system {
-		return a, err
+		return a, "", err
 	}
 	if err := a.in(org, auth.ScopeUsersWrite); err != nil {
-		return a, err
+		return a, "", err
 	}
 	m, err := s.inner.Membership(ctx, org, user)
 	if err != nil {
-		return a, err
+		return a, "", err
 	}
-	return a, a.grants(auth.Role(m.Role), a.principal.Role)
+	role = auth.Role(m.Role)
+	return a, role, a.grants(role, a.principal.Role)
 }
 
 // ReplaceAttributes needs rls_policies:write, even for the actor's own attributes.

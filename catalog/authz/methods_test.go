@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/auth"
@@ -22,8 +23,12 @@ type method struct {
 	// fixture are denied, with this error.
 	allowed []string
 	denied  error
-	// unscoped reports that a credential without any scope may make the call.
-	unscoped bool
+	// unscoped reports that a credential without any scope may make the call, and
+	// orgless that a person in no organisation may, too.
+	unscoped, orgless bool
+	// elsewhere reports that the call does not concern the fixture's organisation, so
+	// that an outsider is no exception.
+	elsewhere bool
 }
 
 func drop[T any](_ T, err error) error { return err }
@@ -38,7 +43,7 @@ var otherMethods = map[string]method{
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "n", Owner: f.users["viewer"]}))
 		},
-		denied: catalog.ErrDenied,
+		allowed: []string{"viewer"}, denied: catalog.ErrDenied, elsewhere: true,
 	},
 	"Organisation": {
 		call:    func(f *fixture, ctx context.Context) error { return drop(f.store.Organisation(ctx, f.org)) },
@@ -58,8 +63,8 @@ var otherMethods = map[string]method{
 		allowed: admins, denied: catalog.ErrDenied,
 	},
 	"DeleteOrganisation": {
-		call:   func(f *fixture, ctx context.Context) error { return f.store.DeleteOrganisation(ctx, f.org, 1) },
-		denied: catalog.ErrDenied,
+		call:    func(f *fixture, ctx context.Context) error { return f.store.DeleteOrganisation(ctx, f.org, 1) },
+		allowed: []string{"owner"}, denied: catalog.ErrDenied,
 	},
 	"CreateUser": {
 		call: func(f *fixture, ctx context.Context) error {
@@ -386,8 +391,8 @@ var otherMethods = map[string]method{
 		},
 		allowed: []string{"builder"}, denied: catalog.ErrDenied,
 	},
-	"TouchAPIKey": {
-		call:   func(f *fixture, ctx context.Context) error { return f.store.TouchAPIKey(ctx, f.key.ID, time.Now()) },
+	"TouchAPIKeys": {
+		call:   func(f *fixture, ctx context.Context) error { return f.store.TouchAPIKeys(ctx, time.Now(), f.key.ID) },
 		denied: catalog.ErrDenied,
 	},
 	"BeginWrite": {
@@ -458,7 +463,7 @@ var otherMethods = map[string]method{
 	},
 	"Epoch": {
 		call:    func(f *fixture, ctx context.Context) error { return drop(f.store.Epoch(ctx)) },
-		allowed: append([]string{"outsider"}, everyone...), unscoped: true,
+		allowed: append([]string{"outsider"}, everyone...), unscoped: true, orgless: true,
 	},
 	"AnnounceCommit": {
 		call: func(f *fixture, ctx context.Context) error {
@@ -553,7 +558,7 @@ func TestMethods(t *testing.T) {
 							return
 						}
 						require.True(t, isNotFound(err) || errors.Is(err, catalog.ErrDenied) || errors.Is(err, auth.ErrForbidden), "%v", err)
-						if who == "outsider" && m.allowed != nil {
+						if who == "outsider" && m.allowed != nil && !m.elsewhere {
 							require.ErrorIs(t, err, catalog.ErrNotFound, "another organisation does not exist")
 						}
 					default:
@@ -561,6 +566,16 @@ func TestMethods(t *testing.T) {
 					}
 				})
 			}
+			t.Run("a person in no organisation", func(t *testing.T) {
+				p := denied.people["admin"]
+				p.OrgID, p.Role, p.Scopes = uuid.Nil, "", auth.ScopeSet{}
+				err := m.call(denied, as(p))
+				if m.orgless {
+					require.NoError(t, err)
+					return
+				}
+				require.True(t, isNotFound(err) || errors.Is(err, catalog.ErrDenied) || errors.Is(err, auth.ErrForbidden), "%v", err)
+			})
 			require.Equal(t, newFixture(t).epoch(), denied.epoch(), "a refused call changed something")
 		})
 	}

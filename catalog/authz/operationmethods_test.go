@@ -13,6 +13,14 @@ var methods = func() map[string]method {
 	all := maps.Clone(otherMethods)
 	maps.Copy(all, operationMethods)
 	maps.Copy(all, domainMethods)
+	maps.Copy(all, sandboxMethods)
+	maps.Copy(all, sharingMethods)
+	maps.Copy(all, moveMethods)
+	maps.Copy(all, identityMethods)
+	maps.Copy(all, organisationMethods)
+	maps.Copy(all, providerMethods)
+	maps.Copy(all, singleSignOnMethods)
+	maps.Copy(all, clientMethods)
 	return all
 }()
 

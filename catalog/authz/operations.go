@@ -17,10 +17,26 @@ func (s *Store) CreateOperation(ctx context.Context, operation catalog.NewOperat
 	return s.inner.CreateOperation(ctx, operation)
 }
 
+// operationScopes returns the scopes with one of which work of a kind is started.
+func operationScopes(kind catalog.OperationKind) []auth.Scope {
+	switch kind {
+	case catalog.OperationQuery:
+		return []auth.Scope{auth.ScopeTablesQuery}
+	case catalog.OperationDiscover:
+		return []auth.Scope{auth.ScopeStorageWrite, auth.ScopeStorageConfigure}
+	case catalog.OperationValidate, catalog.OperationRewrite:
+		return []auth.Scope{auth.ScopeTablesModify, auth.ScopeDomainsWrite}
+	case catalog.OperationMove:
+		return []auth.Scope{auth.ScopeStorageWrite}
+	}
+	return []auth.Scope{auth.ScopeTablesModify}
+}
+
 // Operation is open to the owner and to holders of org:update. For others it is not
-// found. For an API key it is also not found if the credential that started the
-// operation reaches more workspaces than the key, because the result can name files of
-// those workspaces.
+// found. For the owner's credentials without a scope that starts such work it is not
+// found either, so that a program does not cancel what it could not start. The same
+// applies to an API key if the credential that started the operation reaches more
+// workspaces than the key, because the result can name files of those workspaces.
 func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -33,10 +49,7 @@ func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation cata
 	if err != nil {
 		return catalog.Operation{}, err
 	}
-	seen := a.isUser(found.User)
-	if seen {
-		seen, err = s.startedWithin(ctx, a, found)
-	}
+	seen, err := s.mayStart(ctx, a, found)
 	if err == nil && !seen && a.in(org, auth.ScopeOrgUpdate) != nil {
 		err = catalog.ErrNotFound
 	}
@@ -46,9 +59,14 @@ func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation cata
 	return found, nil
 }
 
-// startedWithin reports whether an operation of the actor's user was started by a
-// credential that reaches no more workspaces than the actor's.
-func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Operation) (bool, error) {
+// mayStart reports whether an operation is of the actor's user, of a kind that the
+// actor's credential starts, and was started by a credential that reaches no more
+// workspaces than the actor's. The user's present role does not count: a person may
+// cancel what an earlier role allowed.
+func (s *Store) mayStart(ctx context.Context, a actor, operation catalog.Operation) (bool, error) {
+	if !a.isUser(operation.User) || holds(a.principal.Granted, operationScopes(operation.Kind)) != nil {
+		return false, nil
+	}
 	if !a.viewer.Limited {
 		return true, nil
 	}
@@ -66,7 +84,7 @@ func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Op
 }
 
 // ListOperations lists the actor's own operations. Those of others need org:update.
-// Without org:update an API key gets only the operations that [Store.Operation] returns
+// Without org:update a credential gets only the operations that [Store.Operation] returns
 // to it, so a page can be shorter than requested.
 func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter,
 	page catalog.Page) (none catalog.List[catalog.Operation], err error) {
@@ -83,12 +101,12 @@ func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter ca
 		return none, err
 	}
 	list, err := s.inner.ListOperations(ctx, org, filter, page)
-	if err != nil || !a.viewer.Limited || a.in(org, auth.ScopeOrgUpdate) == nil {
+	if err != nil || a.in(org, auth.ScopeOrgUpdate) == nil {
 		return list, err
 	}
 	shown := make([]catalog.Operation, 0, len(list.Items))
 	for _, operation := range list.Items {
-		seen, err := s.startedWithin(ctx, a, operation)
+		seen, err := s.mayStart(ctx, a, operation)
 		if err != nil {
 			return none, err
 		}

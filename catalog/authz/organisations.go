@@ -3,6 +3,8 @@ package authz
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -10,10 +12,14 @@ import (
 
 func isNotFound(err error) bool { return errors.Is(err, catalog.ErrNotFound) }
 
-// CreateOrganisation is for the system.
-func (s *Store) CreateOrganisation(ctx context.Context, org catalog.NewOrganisation) (catalog.Organisation, error) {
-	if err := systemOnly(ctx); err != nil {
-		return catalog.Organisation{}, err
+// CreateOrganisation is for people who have signed in, who become the owners.
+func (s *Store) CreateOrganisation(ctx context.Context, org catalog.NewOrganisation) (none catalog.Organisation, err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := s.signedInFreely(ctx, a, org.Owner); err != nil {
+		return none, err
 	}
 	return s.inner.CreateOrganisation(ctx, org)
 }
@@ -34,7 +40,34 @@ func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catal
 	return s.inner.ListOrganisations(ctx, page)
 }
 
-// UpdateOrganisation needs org:update. Only the owner may name another owner.
+// ListUserOrganisations lists those of the actor. A person who has signed in sees all of
+// them. A credential for one organisation, such as an API key, sees only that one, so
+// that a page can be shorter than requested.
+func (s *Store) ListUserOrganisations(ctx context.Context, user catalog.UserID,
+	page catalog.Page) (none catalog.List[catalog.UserOrganisation], err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := a.signs(user); err != nil {
+		return none, err
+	}
+	list, err := s.inner.ListUserOrganisations(ctx, user, page)
+	if !a.system && (!a.principal.SignedIn() || a.principal.Confined) {
+		list.Items = slices.DeleteFunc(list.Items, func(o catalog.UserOrganisation) bool { return o.ID != a.viewer.Org })
+	}
+	return list, err
+}
+
+// FirstOrganisation is for the system.
+func (s *Store) FirstOrganisation(ctx context.Context) (catalog.OrgID, error) {
+	if err := systemOnly(ctx); err != nil {
+		return "", err
+	}
+	return s.inner.FirstOrganisation(ctx)
+}
+
+// UpdateOrganisation needs org:update. Only the owner, signed in, may name another owner.
 func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64,
 	change catalog.OrganisationChange) (none catalog.Organisation, err error) {
 	a, err := actorFrom(ctx)
@@ -44,24 +77,65 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 	if err := a.in(org, auth.ScopeOrgUpdate); err != nil {
 		return none, err
 	}
-	if change.Owner != nil && !a.system {
-		current, err := s.inner.Organisation(ctx, org)
-		if err != nil {
+	if change.Owner != nil {
+		if err := s.signedInOwner(ctx, a, org); err != nil {
 			return none, err
-		}
-		if !a.isUser(current.Owner) {
-			return none, &catalog.DeniedError{Reason: "not_owner"}
 		}
 	}
 	return s.inner.UpdateOrganisation(ctx, org, expectedVersion, change)
 }
 
-// DeleteOrganisation is for the system.
+// DeleteOrganisation is for the owner, signed in.
 func (s *Store) DeleteOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64) error {
-	if err := systemOnly(ctx); err != nil {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.in(org, auth.ScopeOrgUpdate); err != nil {
+		return err
+	}
+	if err := s.signedInOwner(ctx, a, org); err != nil {
 		return err
 	}
 	return s.inner.DeleteOrganisation(ctx, org, expectedVersion)
+}
+
+// signedInOwner denies every actor but the system and the owner of an organisation, signed
+// in.
+func (s *Store) signedInOwner(ctx context.Context, a actor, org catalog.OrgID) error {
+	if a.system {
+		return nil
+	}
+	current, err := s.inner.Organisation(ctx, org)
+	if err != nil {
+		return err
+	}
+	if !a.isUser(current.Owner) {
+		return &catalog.DeniedError{Reason: "not_owner"}
+	}
+	return s.signedIn(ctx, a, current.Owner)
+}
+
+// UndeleteOrganisation is for the owner, signed in. To others the organisation does not
+// exist.
+func (s *Store) UndeleteOrganisation(ctx context.Context, org catalog.OrgID, owner catalog.UserID,
+	since time.Time) (none catalog.Organisation, err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := s.signedInFreely(ctx, a, owner); err != nil {
+		return none, err
+	}
+	return s.inner.UndeleteOrganisation(ctx, org, owner, since)
+}
+
+// PurgeOrganisation is for the system.
+func (s *Store) PurgeOrganisation(ctx context.Context, deletedBefore time.Time) (catalog.OrgID, error) {
+	if err := systemOnly(ctx); err != nil {
+		return "", err
+	}
+	return s.inner.PurgeOrganisation(ctx, deletedBefore)
 }
 
 // CreateUser is for the system.
@@ -103,8 +177,12 @@ func (s *Store) UpdateUser(ctx context.Context, user catalog.UserID, expectedVer
 	case a.system:
 	case !a.isUser(user):
 		return catalog.User{}, catalog.ErrNotFound
-	case change.Email != nil || a.principal.Method != auth.MethodJWT:
+	case change.Email != nil:
 		return catalog.User{}, &catalog.DeniedError{Reason: "system_only"}
+	default:
+		if err := s.signedIn(ctx, a, user); err != nil {
+			return catalog.User{}, err
+		}
 	}
 	return s.inner.UpdateUser(ctx, user, expectedVersion, change)
 }

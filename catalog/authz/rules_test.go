@@ -231,7 +231,7 @@ func TestKeysForAllWorkspacesSeeWhatTheirUserSees(t *testing.T) {
 	unknown.Method = ""
 	require.True(t, authz.ViewerOf(unknown).Limited)
 	_, err = f.store.UpdateUser(as(all), f.users["builder"], 1, catalog.UserChange{})
-	reason(t, err, "system_only")
+	reason(t, err, "sign_in_required")
 }
 
 // The record of an operation can name files and columns of its tables, so it is visible
@@ -308,6 +308,16 @@ func TestNoGrantAboveOwnRole(t *testing.T) {
 	_, err = f.store.SetMemberRole(as(lower), f.org, f.users["viewer"], catalog.RoleBuilder)
 	require.NoError(t, err)
 
+	// A credential for members only gives nobody what it lacks itself.
+	members := asKey(narrow(f.people["admin"], auth.ScopeUsersWrite), "")
+	reason(t, drop(f.store.AddMember(as(members), f.org, f.users["outsider"], catalog.RoleViewer)), "role_escalation")
+	reason(t, drop(f.store.AddPerson(as(members), f.org, catalog.NewUser{Email: "me@evil.example"}, catalog.RoleAdmin)), "role_escalation")
+	reason(t, drop(f.store.SetMemberRole(as(members), f.org, f.users["viewer"], catalog.RoleAdmin)), "role_escalation")
+	reason(t, drop(f.store.CreateInvitation(as(members), catalog.NewInvitation{
+		Org: f.org, Email: "me@evil.example", Role: catalog.RoleAdmin, InvitedBy: f.users["admin"],
+	})), "role_escalation")
+	require.NoError(t, drop(f.store.SetMemberRole(as(members), f.org, f.users["builder"], catalog.RoleViewer)), "takes scopes away")
+
 	owner := f.users["viewer"]
 	_, err = f.store.UpdateOrganisation(as(f.people["admin"]), f.org, catalog.AnyVersion, catalog.OrganisationChange{Owner: &owner})
 	reason(t, err, "not_owner")
@@ -331,7 +341,7 @@ func TestAttributesOfOthersNeedPolicyScopes(t *testing.T) {
 		list, err := f.store.ListMembers(as(f.people[name]), f.org, catalog.Page{})
 		require.NoError(t, err)
 		for _, m := range list.Items {
-			if m.User != f.users["nobody"] {
+			if m.User != f.users["nobody"] && m.User != f.robot {
 				require.Equal(t, reads || m.User == f.users[name], len(m.Attributes) == 1, "%s looks at %s", name, m.Email)
 			}
 		}
@@ -344,7 +354,7 @@ func TestPeopleChangeTheirNameOnly(t *testing.T) {
 	_, err := f.store.UpdateUser(as(f.people["admin"]), f.users["admin"], 1, catalog.UserChange{Email: &email})
 	reason(t, err, "system_only")
 	_, err = f.store.UpdateUser(as(asKey(f.people["admin"], "")), f.users["admin"], 1, catalog.UserChange{})
-	reason(t, err, "system_only")
+	reason(t, err, "sign_in_required")
 }
 
 func TestChangesAreSigned(t *testing.T) {
@@ -357,4 +367,54 @@ func TestChangesAreSigned(t *testing.T) {
 	reason(t, f.store.DeletePolicy(admin, f.org, f.policy.ID, 1, f.users["owner"]), "actor_mismatch")
 	_, err = f.store.CreateWorkspace(admin, catalog.NewWorkspace{Org: f.org, Name: "n", Creator: f.users["owner"]})
 	reason(t, err, "actor_mismatch")
+}
+
+// TestNarrowCredentialsDoNotCancelOtherWork checks that a program that a person has given
+// few scopes neither sees nor cancels the person's own work.
+func TestNarrowCredentialsDoNotCancelOtherWork(t *testing.T) {
+	f := newFixture(t)
+	ctx := context.Background()
+	starts := map[catalog.OperationKind][]auth.Scope{
+		catalog.OperationQuery: {auth.ScopeTablesQuery}, catalog.OperationDiscover: {auth.ScopeStorageWrite, auth.ScopeStorageConfigure},
+		catalog.OperationOptimize: {auth.ScopeTablesModify}, catalog.OperationVacuum: {auth.ScopeTablesModify},
+		catalog.OperationMove: {auth.ScopeStorageWrite}, catalog.OperationAnalyze: {auth.ScopeTablesModify},
+		catalog.OperationValidate: {auth.ScopeTablesModify, auth.ScopeDomainsWrite},
+		catalog.OperationRewrite:  {auth.ScopeTablesModify, auth.ScopeDomainsWrite},
+	}
+	builder := f.people["builder"]
+	program := builder
+	program.Program, program.Confined = true, true
+	for _, kind := range catalog.OperationKinds() {
+		o, err := f.inner.CreateOperation(ctx, catalog.NewOperation{Org: f.org, User: f.users["builder"], Kind: kind, Runner: "runner"})
+		require.NoError(t, err)
+		sees := func(p auth.Principal) bool {
+			_, err := f.store.Operation(as(p), f.org, o.ID)
+			if err != nil {
+				require.ErrorIs(t, err, catalog.ErrNotFound)
+				require.ErrorIs(t, drop(f.store.CancelOperation(as(p), f.org, o.ID)), catalog.ErrNotFound)
+				require.ErrorIs(t, drop(f.store.ForgetOperation(as(p), f.org, o.ID)), catalog.ErrNotFound)
+			}
+			list, listErr := f.store.ListOperations(as(p), f.org, catalog.OperationFilter{User: f.users["builder"], Kind: kind}, catalog.Page{})
+			require.NoError(t, listErr)
+			listed := slices.ContainsFunc(list.Items, func(l catalog.Operation) bool { return l.ID == o.ID })
+			require.Equal(t, err == nil, listed)
+			return listed
+		}
+		for _, scope := range auth.AllScopes().Strings() {
+			starting := slices.Contains(starts[kind], auth.Scope(scope))
+			require.Equal(t, starting, sees(narrow(program, auth.Scope(scope))), "%s %s", kind, scope)
+			require.Equal(t, starting, sees(narrow(asKeyOfAll(builder), auth.Scope(scope))), "%s %s", kind, scope)
+		}
+		lowered := builder
+		lowered.Role = auth.RoleViewer
+		lowered.Scopes = lowered.Granted.Intersect(lowered.Role.Scopes())
+		require.True(t, sees(lowered), "the person, who is a viewer now")
+	}
+}
+
+// asKeyOfAll returns the principal of an API key that reaches every workspace.
+func asKeyOfAll(p auth.Principal) auth.Principal {
+	p = asKey(p, "")
+	p.AllWorkspaces = true
+	return p
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// RegisterTable needs tables:create in the workspace of the configuration.
+// RegisterTable needs tables:create in the workspace of the configuration, or rows:insert in
+// a sandbox.
 func (s *Store) RegisterTable(ctx context.Context, viewer catalog.Viewer, table catalog.NewTable) (catalog.Table, error) {
-	if _, err := s.onConfig(ctx, viewer, table.Config, auth.ScopeTablesCreate); err != nil {
+	if err := s.creates(ctx, viewer, table.Config); err != nil {
 		return catalog.Table{}, err
 	}
 	return s.inner.RegisterTable(ctx, viewer, table)

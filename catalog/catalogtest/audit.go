@@ -2,7 +2,9 @@ package catalogtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -55,4 +57,25 @@ func audit(t *testing.T, w *world) {
 	require.Len(t, read(org, catalog.AuditFilter{}), 2, "all or nothing")
 	existing(w, w.AppendAudit(w.ctx, second, first), "id")
 	require.Len(t, read(org, catalog.AuditFilter{}), 2, "entries are never replaced")
+	auditMany(t, w, read)
+}
+
+// auditMany appends more entries than one statement inserts.
+func auditMany(t *testing.T, w *world, read func(catalog.OrgID, catalog.AuditFilter) []catalog.AuditEntry) {
+	org, _ := w.org()
+	many := make([]catalog.AuditEntry, 75)
+	for i := range many {
+		many[i] = catalog.AuditEntry{
+			ID: catalog.NewID[catalog.AuditID](), At: w.now().Add(time.Duration(i) * time.Second), Org: org, Action: "query.run",
+			Resource: fmt.Sprint("statement/", i), Outcome: catalog.OutcomeAllow, Details: json.RawMessage(`{}`),
+		}
+	}
+	existing(w, w.AppendAudit(w.ctx, append(many, many[10])...), "id")
+	require.Empty(t, read(org, catalog.AuditFilter{}), "all or nothing")
+	require.NoError(t, w.AppendAudit(w.ctx, many...))
+	entries := read(org, catalog.AuditFilter{})
+	require.Len(t, entries, len(many))
+	for i, entry := range many {
+		w.same(entry, entries[len(entries)-1-i])
+	}
 }

@@ -27,9 +27,9 @@ func discovery(t *testing.T, w *world) {
 	w.same(catalog.DiscoveryResult{Found: 2}, result)
 	require.Equal(t, before, w.epochNow(), "a discovery that finds nothing new changes nothing")
 
-	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a}})
-	require.Empty(t, result.Vanished, "a partial listing proves no absence")
 	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a}, Complete: true})
+	require.Empty(t, result.Vanished, "what a part does not mention can be in another one")
+	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a}, Missing: []string{"b", "never registered"}})
 	require.Len(t, result.Vanished, 1)
 	vanished := result.Vanished[0]
 	require.Equal(t, catalog.TableVanished, vanished.State)
@@ -51,6 +51,10 @@ func discovery(t *testing.T, w *world) {
 	require.Equal(t, renamed.Table.ID, result.Returned[0].ID)
 
 	_, err = w.SyncTables(w.ctx, v, config.ID, catalog.Discovery{Found: []catalog.FoundTable{a, a}})
+	require.Equal(t, []string{"path"}, fieldsOf(w, err))
+	_, err = w.SyncTables(w.ctx, v, config.ID, catalog.Discovery{Found: []catalog.FoundTable{a}, Missing: []string{"a"}})
+	require.Equal(t, []string{"path"}, fieldsOf(w, err))
+	_, err = w.SyncTables(w.ctx, v, config.ID, catalog.Discovery{Missing: make([]string, catalog.MaxDiscovered+1)})
 	require.Equal(t, []string{"path"}, fieldsOf(w, err))
 	_, err = w.SyncTables(w.ctx, v, config.ID, catalog.Discovery{Found: []catalog.FoundTable{{Path: "a"}}})
 	require.Equal(t, []string{"table_id"}, fieldsOf(w, err))
@@ -135,7 +139,7 @@ func changedIdentity(t *testing.T, w *world) {
 	// table again, a different one, or none in between.
 	w.sync(config, at("t", second))
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)
-	w.sync(config, catalog.Discovery{Complete: true})
+	w.sync(config, catalog.Discovery{Missing: []string{"t"}, Complete: true})
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)
 	w.sync(config, at("t", third))
 	now = w.reload(table)
@@ -151,7 +155,7 @@ func changedIdentity(t *testing.T, w *world) {
 	require.Empty(t, now.PreviousDeltaID)
 
 	// A table that vanished and returned with another id is not accepted either.
-	w.sync(config, catalog.Discovery{Complete: true})
+	w.sync(config, catalog.Discovery{Missing: []string{"t"}, Complete: true})
 	require.Equal(t, catalog.TableVanished, w.reload(table).State)
 	w.sync(config, at("t", second))
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)

@@ -60,7 +60,7 @@ func racePublications(t *testing.T, w *world) {
 			err = errors.New("a publication was not seen")
 		}
 		done[pair].Store(!seen)
-		// A publication under the former version cannot appear once none was seen.
+		// Once no publication under the previous version was seen, none can begin.
 		for range 10 {
 			if err != nil || seen {
 				return err
@@ -133,7 +133,7 @@ func publishUntilRefused(w *world, s catalog.Store, lease catalog.WriteLeaseID, 
 		case err != nil:
 			return err
 		case late:
-			return errors.New("a publication under a former version succeeded")
+			return errors.New("a publication under a previous version succeeded")
 		}
 		if count.Add(1) == 1 {
 			close(begun)

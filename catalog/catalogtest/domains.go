@@ -211,6 +211,8 @@ func replacedDomains(t *testing.T, w *world) {
 	require.NoError(t, d.try(at, undo))
 	require.Equal(t, ids, d.ids(first.Domain.ID))
 	stale(w, w.RemoveColumnDomain(w.ctx, d.viewer, d.table.ID, at), 3)
+	stale(w, d.try(catalog.ColumnDomainAt{Column: "c", ExpectNone: true}, undo), 3)
+	require.NoError(t, d.try(catalog.ColumnDomainAt{Column: "new", ExpectNone: true}, fixed("a")))
 
 	// A domain of another kind has no values in common.
 	tree := d.setOn(d.table, catalog.ColumnDomainAt{Column: "c", Parent: "p"}, hierarchical("a", "a/1", "a/2", "b", "b/1"))

@@ -22,6 +22,7 @@ func epoch(t *testing.T, w *world) {
 	p := w.policy(org, owner, rowPolicy(table.DeltaID))
 	key := w.key(org, owner)
 	deltaID := w.delta()
+	shared := w.config(org, owner, "", "shared")
 
 	for _, change := range []struct {
 		name string
@@ -44,6 +45,11 @@ func epoch(t *testing.T, w *world) {
 			_, err := w.UpdateWorkspace(w.ctx, org, space, 1, catalog.WorkspaceChange{Name: ptr("n")})
 			return err
 		}},
+		{"config attached", func() error {
+			_, err := w.AttachStorageConfig(w.ctx, v, shared.ID, catalog.NewAttach{Workspace: w.defaultWorkspace(org), By: owner, Window: time.Hour})
+			return err
+		}},
+		{"attach undone", func() error { _, err := w.UndoAttach(w.ctx, v, shared.ID, owner); return err }},
 		{"workspace deleted", func() error { return w.DeleteWorkspace(w.ctx, org, space, 2) }},
 		{"config", func() error {
 			_, err := w.UpdateStorageConfig(w.ctx, v, config.ID, 1, catalog.StorageConfigChange{Name: ptr("d")})

@@ -117,19 +117,17 @@ func deletedOrganisation(t *testing.T, w *world) {
 	require.Len(t, left.Items, 1)
 	require.Equal(t, other, left.Items[0].ID)
 
-	_, stranger := w.org()
-	strangers, err := w.ListOrganisations(w.ctx, catalog.Page{})
-	require.NoError(t, err)
-	_, err = w.CreateStorageConfig(w.ctx, catalog.NewStorageConfig{
-		Org: strangers.Items[1].ID, Owner: stranger, Name: "again", Kind: catalog.KindLocal, Location: shared.Location,
-	})
-	require.NoError(t, err, "the location is free")
+	stranger, builder := w.org()
+	claim := catalog.NewStorageConfig{Org: stranger, Owner: builder, Name: "again", Kind: catalog.KindLocal, Location: shared.Location}
+	_, err = w.CreateStorageConfig(w.ctx, claim)
+	require.ErrorIs(t, err, catalog.ErrLocationTaken, "the organisation can be restored")
 }
 
 func users(t *testing.T, w *world) {
 	created, err := w.CreateUser(w.ctx, catalog.NewUser{Email: " Ada@Example.COM ", DisplayName: "Ada"})
 	require.NoError(t, err)
 	require.Equal(t, "ada@example.com", created.Email)
+	require.Equal(t, catalog.UserPerson, created.Kind)
 
 	found, err := w.UserByEmail(w.ctx, "ADA@example.com")
 	require.NoError(t, err)
@@ -144,6 +142,21 @@ func users(t *testing.T, w *world) {
 		_, err = w.CreateUser(w.ctx, catalog.NewUser{Email: address})
 		require.Equal(t, []string{"email"}, fieldsOf(w, err), address)
 	}
+
+	service, err := w.CreateUser(w.ctx, catalog.NewUser{Kind: catalog.UserService, DisplayName: "Loader"})
+	require.NoError(t, err)
+	require.Equal(t, catalog.UserService, service.Kind)
+	require.Equal(t, string(service.ID)+"@service.invalid", service.Email)
+	_, err = w.UserByEmail(w.ctx, service.Email)
+	require.ErrorIs(t, err, catalog.ErrNotFound, "a service account does not sign in by an address")
+	_, err = w.UpdateUser(w.ctx, service.ID, 1, catalog.UserChange{Email: ptr("loader@example.com")})
+	require.Equal(t, []string{"email"}, fieldsOf(w, err))
+	_, err = w.CreateUser(w.ctx, catalog.NewUser{Kind: catalog.UserService, Email: "loader@example.com"})
+	require.Equal(t, []string{"email"}, fieldsOf(w, err))
+	_, err = w.CreateUser(w.ctx, catalog.NewUser{Kind: "robot", Email: "loader@example.com"})
+	require.Equal(t, []string{"kind"}, fieldsOf(w, err))
+	_, err = w.CreateUser(w.ctx, catalog.NewUser{Email: "x@Service.INVALID"})
+	require.Equal(t, []string{"email"}, fieldsOf(w, err), "the domain is reserved")
 
 	other := w.user()
 	_, err = w.UpdateUser(w.ctx, other, 1, catalog.UserChange{Email: ptr("ada@example.com")})

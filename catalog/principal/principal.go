@@ -59,14 +59,13 @@ func (s Source) Owner(ctx context.Context, org, user uuid.UUID) (apikey.Owner, e
 	return apikey.Owner{Email: m.Email, Role: m.Role}, nil
 }
 
-// Epoch returns the epoch of the catalog.
-func (s Source) Epoch(ctx context.Context) (uint64, error) {
-	return s.store.Epoch(authz.System(ctx, authenticating))
-}
-
-// TouchKey implements apikey.Store.
-func (s Source) TouchKey(ctx context.Context, id uuid.UUID, at time.Time) error {
-	return s.store.TouchAPIKey(authz.System(ctx, authenticating), catalog.KeyID(id.String()), at)
+// TouchKeys implements apikey.Store.
+func (s Source) TouchKeys(ctx context.Context, at time.Time, ids []uuid.UUID) error {
+	keys := make([]catalog.KeyID, len(ids))
+	for i, id := range ids {
+		keys[i] = catalog.KeyID(id.String())
+	}
+	return s.store.TouchAPIKeys(authz.System(ctx, authenticating), at, keys...)
 }
 
 // MemberByID implements jwt.Members.
@@ -77,6 +76,15 @@ func (s Source) MemberByID(ctx context.Context, org, user uuid.UUID) (jwt.Member
 		return missing[jwt.Member](err)
 	}
 	return jwt.Member{UserID: user, Email: m.Email, Role: auth.Role(m.Role)}, true, nil
+}
+
+// PersonByID implements jwt.Members.
+func (s Source) PersonByID(ctx context.Context, user uuid.UUID) (jwt.Member, bool, error) {
+	u, err := s.store.User(authz.System(ctx, authenticating), catalog.UserID(user.String()))
+	if err != nil || u.Kind != catalog.UserPerson {
+		return missing[jwt.Member](err)
+	}
+	return jwt.Member{UserID: user, Email: u.Email}, true, nil
 }
 
 // MemberByEmail implements jwt.Members.

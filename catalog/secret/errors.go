@@ -12,4 +12,10 @@ var (
 	// ErrKeyFile is returned at start if the key file cannot be created, read or
 	// understood, or if other users may read it.
 	ErrKeyFile = errors.New("key file not usable")
+	// ErrUnavailable is returned if the service that encrypts the key file does not
+	// answer or refuses. At run time it is returned once the keys were not confirmed for
+	// [OpenedFor]. It becomes 503. A retry helps once the service answers.
+	ErrUnavailable = errors.New("key service unavailable")
+	// ErrUnreadable is returned by a reseal that found secrets that no key opens.
+	ErrUnreadable = errors.New("secrets open with no key of the key file")
 )

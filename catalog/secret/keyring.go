@@ -1,171 +1,174 @@
 package secret
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"sync"
+	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
-	"github.com/tink-crypto/tink-go/v2/keyset"
-
-	"github.com/lakewarden/lakewarden/catalog"
 )
-
-// Binding identifies the owner of a secret. A ciphertext opens under its own binding
-// only.
-type Binding struct {
-	Org    catalog.OrgID
-	Config catalog.ConfigID
-	// Field distinguishes several secrets of one configuration.
-	Field string
-}
-
-// associated returns the binding as bytes. Ids contain no bar, so different bindings
-// have different bytes.
-func (b Binding) associated() []byte {
-	return []byte(string(b.Org) + "|" + string(b.Config) + "|" + b.Field)
-}
 
 // Keyring seals and opens secrets with the keys of one file. It is safe for
 // concurrent use.
+//
+// Invariant: keys that a service opened are not used later than [OpenedFor] after the
+// service last confirmed them.
 type Keyring struct {
-	path string
+	file File
+	now  func() time.Time
 
-	mu   sync.RWMutex
-	keys *aead.KMSEnvelopeAEAD
+	reading sync.Mutex // held while the file is read and opened
+	mu      sync.RWMutex
+	loaded  loaded
 }
 
-// Load reads the key file and creates it if it does not exist. If several processes do
-// so at once, one creates the file and all use it. Errors wrap ErrKeyFile.
-func Load(path string) (*Keyring, error) {
-	handle, err := readKeys(path)
-	if err == nil && handle == nil {
-		if err = createKeys(path); err == nil {
-			handle, err = readKeys(path)
-		}
-	}
-	if err == nil && handle == nil {
-		err = fmt.Errorf("%w: it was removed", ErrKeyFile)
-	}
-	if err != nil {
-		return nil, err
-	}
-	keys, err := envelope(handle)
-	if err != nil {
-		return nil, err
-	}
-	return &Keyring{path: path, keys: keys}, nil
+// loaded is what a keyring has in memory. keys is nil if they were dropped.
+type loaded struct {
+	content   []byte // of the file
+	keys      *aead.KMSEnvelopeAEAD
+	maskRoot  []byte
+	confirmed time.Time
 }
 
-// LoadFor is Load for the key file of a catalog. It returns an error if the file is
-// missing while the catalog holds credentials that only that file opens: with a new
-// file, credentials sealed from then on would be lost once the old one is restored.
-func LoadFor(ctx context.Context, path string, store interface {
-	catalog.Organisations
-	catalog.StorageConfigs
-}) (*Keyring, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // Load reports any other error
-		for c, err := range catalog.AllStorageConfigs(ctx, store) {
-			if err != nil {
-				return nil, err
-			}
-			if c.AuthMode != "" {
-				return nil, fmt.Errorf("%w: %s is missing, and the catalog holds credentials that only it opens: restore it", ErrKeyFile, path)
-			}
-		}
+func newKeyring(f File) *Keyring {
+	k := &Keyring{file: f, now: f.Now}
+	if k.now == nil {
+		k.now = time.Now
 	}
-	return Load(path)
+	return k
 }
 
-// envelope returns an AEAD whose data keys are encrypted by the keys of the file.
-func envelope(handle *keyset.Handle) (*aead.KMSEnvelopeAEAD, error) {
-	outer, err := aead.New(handle)
-	if err != nil {
-		return nil, fmt.Errorf("%w: its keys have another type", ErrKeyFile)
-	}
-	return aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), outer), nil
-}
-
-// Seal encrypts a secret for its binding.
+// Seal encrypts a secret for its binding, with the primary key that the file has now: a
+// key that another process has retired seals nothing. Errors wrap ErrKeyFile or
+// ErrUnavailable.
 func (k *Keyring) Seal(b Binding, plain []byte) ([]byte, error) {
-	sealed, err := k.current().Encrypt(plain, b.associated())
+	associated, ok := b.associated()
+	if !ok {
+		return nil, fmt.Errorf("seal a secret: unknown kind %q", b.Kind)
+	}
+	loaded, err := k.refreshed()
 	if err != nil {
-		return nil, fmt.Errorf("seal a secret of %s: %w", b.Config, ErrKeyFile)
+		return nil, fmt.Errorf("seal a secret of kind %s: %w", b.Kind, err)
+	}
+	sealed, err := loaded.keys.Encrypt(plain, associated)
+	if err != nil {
+		return nil, fmt.Errorf("seal a secret of kind %s: %w", b.Kind, ErrKeyFile)
 	}
 	return sealed, nil
 }
 
 // Open decrypts the secret of a binding. If no known key fits, it reads the key file
-// again, since another process may have rotated it. Errors wrap ErrSealed or
-// ErrKeyFile.
+// again, since another process may have rotated it. Errors wrap ErrSealed, ErrKeyFile
+// or ErrUnavailable.
 func (k *Keyring) Open(b Binding, sealed []byte) ([]byte, error) {
-	plain, err := k.current().Decrypt(sealed, b.associated())
+	associated, ok := b.associated()
+	if !ok {
+		return nil, fmt.Errorf("open a secret of unknown kind %q: %w", b.Kind, ErrSealed)
+	}
+	loaded, err := k.current()
+	if err != nil {
+		return nil, fmt.Errorf("open a secret of kind %s: %w", b.Kind, err)
+	}
+	plain, err := loaded.keys.Decrypt(sealed, associated)
 	if err == nil {
 		return plain, nil
 	}
-	if err := k.reload(); err != nil {
-		return nil, err
+	if loaded, err = k.refreshed(); err != nil {
+		return nil, fmt.Errorf("open a secret of kind %s: %w", b.Kind, err)
 	}
-	if plain, err = k.current().Decrypt(sealed, b.associated()); err != nil {
-		return nil, fmt.Errorf("open a secret of %s: %w", b.Config, ErrSealed)
+	if plain, err = loaded.keys.Decrypt(sealed, associated); err != nil {
+		return nil, fmt.Errorf("open a secret of kind %s: %w", b.Kind, ErrSealed)
 	}
 	return plain, nil
 }
 
-// Rotate adds a key to the file and seals with it from now on. Secrets sealed before
-// still open. Other running servers read the new key when they need it to open a
-// secret, and seal with it after their next start. Rotations in all processes exclude
-// each other. Errors wrap ErrKeyFile.
-func (k *Keyring) Rotate() error {
-	unlock, err := lockKeys(k.path)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	handle, err := readKeys(k.path)
-	if err != nil {
-		return err
-	}
-	if handle == nil {
-		return fmt.Errorf("%w: it was removed", ErrKeyFile)
-	}
-	manager := keyset.NewManagerFromHandle(handle)
-	id, err := manager.Add(aead.AES256GCMKeyTemplate())
-	if err == nil {
-		err = manager.SetPrimary(id)
-	}
-	if err == nil {
-		handle, err = manager.Handle()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: cannot add a key", ErrKeyFile)
-	}
-	if err := replaceKeys(k.path, handle); err != nil {
-		return err
-	}
-	return k.reload()
+// Check returns an error that wraps ErrUnavailable if the keys may not be used, because
+// the service has not confirmed them for [OpenedFor].
+func (k *Keyring) Check() error {
+	_, err := k.current()
+	return err
 }
 
-func (k *Keyring) current() *aead.KMSEnvelopeAEAD {
+// Confirm reads the key file again, so that the keyring follows rotations, and lets the
+// service open it even if it is unchanged. If this fails, the keys stay in use until
+// [OpenedFor] has passed, and are dropped then. A later call that succeeds restores them.
+// Errors wrap ErrKeyFile or ErrUnavailable.
+func (k *Keyring) Confirm(ctx context.Context) error {
+	k.reading.Lock()
+	defer k.reading.Unlock()
+	content, err := k.file.read()
+	known := k.get()
+	switch {
+	case err != nil:
+	case content == nil: // the loaded keys remain in use
+		err = k.load(ctx, known.content)
+	case k.file.Service != nil || !bytes.Equal(content, known.content):
+		err = k.load(ctx, content)
+	}
+	if err != nil && k.expired(known) {
+		k.set(loaded{content: known.content, confirmed: known.confirmed})
+	}
+	return err
+}
+
+// refreshed returns the keys of the file, which it reads again. If the file is missing,
+// the loaded keys remain in use.
+func (k *Keyring) refreshed() (loaded, error) {
+	k.reading.Lock()
+	defer k.reading.Unlock()
+	content, err := k.file.read()
+	if err != nil {
+		return loaded{}, err
+	}
+	if content != nil && !bytes.Equal(content, k.get().content) {
+		ctx, cancel := context.WithTimeout(context.Background(), serviceTimeout)
+		defer cancel()
+		if err := k.load(ctx, content); err != nil {
+			return loaded{}, err
+		}
+	}
+	return k.current()
+}
+
+// load opens the content of the key file and uses its keys from then on.
+func (k *Keyring) load(ctx context.Context, content []byte) error {
+	asked := k.now()
+	set, err := k.file.decode(ctx, content)
+	if err != nil {
+		return err
+	}
+	keys, err := set.envelope()
+	if err != nil {
+		return err
+	}
+	k.set(loaded{content: content, keys: keys, maskRoot: set.maskRoot, confirmed: asked})
+	return nil
+}
+
+// current returns the keys in memory, or an error that wraps ErrUnavailable if they may
+// no longer be used.
+func (k *Keyring) current() (loaded, error) {
+	known := k.get()
+	if known.keys == nil || k.expired(known) {
+		return loaded{}, fmt.Errorf("%w: it has not confirmed the keys for %s", ErrUnavailable, OpenedFor)
+	}
+	return known, nil
+}
+
+func (k *Keyring) expired(l loaded) bool {
+	return k.file.Service != nil && k.now().Sub(l.confirmed) >= OpenedFor
+}
+
+func (k *Keyring) get() loaded {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return k.keys
+	return k.loaded
 }
 
-func (k *Keyring) reload() error {
-	handle, err := readKeys(k.path)
-	if err != nil || handle == nil {
-		return err // if the file is missing, the loaded keys remain in use
-	}
-	keys, err := envelope(handle)
-	if err != nil {
-		return err
-	}
+func (k *Keyring) set(l loaded) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.keys = keys
-	return nil
+	k.loaded = l
 }

@@ -7,28 +7,19 @@ import (
 
 	"github.com/tink-crypto/tink-go/v2/aead/aesgcm"
 	"github.com/tink-crypto/tink-go/v2/insecuresecretdataaccess"
+	"github.com/tink-crypto/tink-go/v2/keyset"
 
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// MaskKeys derives the keys for hashing masked values, one for each table. The keys are
-// not stored. The same key file always gives the same keys. It is immutable and safe
-// for concurrent use.
-type MaskKeys struct{ root []byte }
-
-// maskKeyBytes is the size of a key.
+// maskKeyBytes is the size of a key of masks, and of the root that they are derived from.
 const maskKeyBytes = sha256.Size
 
-// LoadMaskKeys reads a key file, which exists once [Load] has returned. The keys are
-// derived from the first key of the file. Rotation appends keys, so hashes do not
-// change. Errors wrap ErrKeyFile.
-func LoadMaskKeys(path string) (*MaskKeys, error) {
-	handle, err := readKeys(path)
-	if err != nil {
-		return nil, err
-	}
-	if handle == nil || handle.Len() == 0 {
-		return nil, fmt.Errorf("%w: it was removed", ErrKeyFile)
+// deriveMaskRoot returns the root of a key file that does not store it: it follows from
+// the first key.
+func deriveMaskRoot(handle *keyset.Handle) ([]byte, error) {
+	if handle.Len() == 0 {
+		return nil, fmt.Errorf("%w: it has no key", ErrKeyFile)
 	}
 	first, err := handle.Entry(0)
 	if err != nil {
@@ -42,13 +33,18 @@ func LoadMaskKeys(path string) (*MaskKeys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: cannot derive a key", ErrKeyFile)
 	}
-	return &MaskKeys{root}, nil
+	return root, nil
 }
 
-// MaskKey returns the key of one table. It is derived from a key of the organisation,
-// which is derived from the key file.
-func (k *MaskKeys) MaskKey(org catalog.OrgID, table catalog.DeltaID) ([]byte, error) {
-	ofOrg, err := hkdf.Expand(sha256.New, k.root, "organisation "+string(org), maskKeyBytes)
+// MaskKey returns the key for hashing the masked values of one table. It is derived from
+// the key file and not stored, and no rotation changes it. Errors wrap ErrKeyFile or
+// ErrUnavailable.
+func (k *Keyring) MaskKey(org catalog.OrgID, table catalog.DeltaID) ([]byte, error) {
+	loaded, err := k.current()
+	if err != nil {
+		return nil, err
+	}
+	ofOrg, err := hkdf.Expand(sha256.New, loaded.maskRoot, "organisation "+string(org), maskKeyBytes)
 	if err != nil {
 		return nil, fmt.Errorf("mask key of %s: %w", table, ErrKeyFile)
 	}

@@ -1,6 +1,9 @@
 package secret_test
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,9 +16,7 @@ import (
 
 func maskKey(t *testing.T, path string, org catalog.OrgID, table catalog.DeltaID) string {
 	t.Helper()
-	keys, err := secret.LoadMaskKeys(path)
-	require.NoError(t, err)
-	key, err := keys.MaskKey(org, table)
+	key, err := load(t, path).MaskKey(org, table)
 	require.NoError(t, err)
 	require.Len(t, key, 32)
 	return string(key)
@@ -23,9 +24,7 @@ func maskKey(t *testing.T, path string, org catalog.OrgID, table catalog.DeltaID
 
 func TestMaskKeysAreOfTheirTableForever(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.json")
-	_, err := secret.LoadMaskKeys(path)
-	require.ErrorIs(t, err, secret.ErrKeyFile)
-	keys := load(t, path)
+	load(t, path)
 	first := maskKey(t, path, "org", "table")
 	different := map[string]bool{first: true}
 	for _, place := range []struct {
@@ -39,10 +38,42 @@ func TestMaskKeysAreOfTheirTableForever(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(content), first)
 	for range 3 {
-		require.NoError(t, keys.Rotate())
+		require.NoError(t, secret.File{Path: path}.Rotate(t.Context()))
 		require.Equal(t, first, maskKey(t, path, "org", "table"), "a rotation changes no hash")
 	}
 	elsewhere := filepath.Join(t.TempDir(), "keys.json")
 	load(t, elsewhere)
 	require.NotEqual(t, first, maskKey(t, elsewhere, "org", "table"))
+}
+
+// TestMaskKeysOfFilesWithoutARoot checks that the root of the first form of key files
+// stays the same when a rotation stores it.
+func TestMaskKeysOfFilesWithoutARoot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	// An AES-256-GCM key of the bytes 0 to 31.
+	value := append([]byte{0x1a, 0x20}, make([]byte, 32)...)
+	for i := range 32 {
+		value[2+i] = byte(i)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(`{"primaryKeyId":7,"key":[{"keyData":{
+		"typeUrl":"type.googleapis.com/google.crypto.tink.AesGcmKey",
+		"value":"`+base64.StdEncoding.EncodeToString(value)+`","keyMaterialType":"SYMMETRIC"},
+		"status":"ENABLED","keyId":7,"outputPrefixType":"TINK"}]}`), 0o600))
+	root, err := hkdf.Extract(sha256.New, value[2:], []byte("lakewarden masks"))
+	require.NoError(t, err)
+	ofOrg, err := hkdf.Expand(sha256.New, root, "organisation org", 32)
+	require.NoError(t, err)
+	ofTable, err := hkdf.Expand(sha256.New, ofOrg, "table table", 32)
+	require.NoError(t, err)
+	require.Equal(t, string(ofTable), maskKey(t, path, "org", "table"))
+
+	sealed, err := load(t, path).Seal(home, []byte("plain"))
+	require.NoError(t, err)
+	require.NoError(t, secret.File{Path: path}.Rotate(t.Context()))
+	require.Equal(t, string(ofTable), maskKey(t, path, "org", "table"))
+	store := &memory{}
+	store.put(home, sealed)
+	_, err = reseal(path, store).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, string(ofTable), maskKey(t, path, "org", "table"), "the first key is gone")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/secret"
 )
 
@@ -17,12 +18,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func load(t *testing.T, path string) *secret.Keyring {
 	t.Helper()
-	keys, err := secret.Load(path)
+	keys, err := secret.File{Path: path}.Load(t.Context())
 	require.NoError(t, err)
 	return keys
 }
 
-var home = secret.Binding{Org: "org", Config: "config", Field: "credential"}
+var home = secret.Binding{Kind: catalog.SealedStorageCredential, Org: "org", Subject: "config"}
 
 func TestSecretsOpenInTheirPlaceOnly(t *testing.T) {
 	keys := load(t, filepath.Join(t.TempDir(), "keys.json"))
@@ -38,9 +39,9 @@ func TestSecretsOpenInTheirPlaceOnly(t *testing.T) {
 	require.Equal(t, plain, opened)
 
 	for name, elsewhere := range map[string]secret.Binding{
-		"organisation": {Org: "other", Config: "config", Field: "credential"},
-		"config":       {Org: "org", Config: "other", Field: "credential"},
-		"field":        {Org: "org", Config: "config", Field: "other"},
+		"organisation": {Kind: home.Kind, Org: "other", Subject: "config"},
+		"config":       {Kind: home.Kind, Org: "org", Subject: "other"},
+		"kind":         {Kind: catalog.SealedSSOSecret, Org: "org", Subject: "config"},
 		"nothing":      {},
 	} {
 		_, err := keys.Open(elsewhere, sealed)
@@ -71,7 +72,7 @@ func TestKeyFileIsMadeOnceByAnyNumberOfProcesses(t *testing.T) {
 	for i := range keys {
 		all.Go(func() {
 			<-start
-			keys[i], errs[i] = secret.Load(path)
+			keys[i], errs[i] = secret.File{Path: path}.Load(t.Context())
 		})
 	}
 	close(start)
@@ -96,7 +97,7 @@ func TestRotation(t *testing.T) {
 	first, second := load(t, path), load(t, path)
 	old, err := first.Seal(home, []byte("old"))
 	require.NoError(t, err)
-	require.NoError(t, first.Rotate())
+	require.NoError(t, secret.File{Path: path}.Rotate(t.Context()))
 	fresh, err := first.Seal(home, []byte("fresh"))
 	require.NoError(t, err)
 	for name, keys := range map[string]*secret.Keyring{"rotating server": first, "other server": second, "after a start": load(t, path)} {
@@ -112,7 +113,7 @@ func TestRotation(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	_, err = first.Open(home, fresh)
 	require.NoError(t, err, "a running server still has its keys")
-	require.ErrorIs(t, first.Rotate(), secret.ErrKeyFile)
+	require.ErrorIs(t, secret.File{Path: path}.Rotate(t.Context()), secret.ErrKeyFile)
 }
 
 // TestRotationsWaitForEachOther checks that no rotation loses the key of another, with
@@ -126,7 +127,7 @@ func TestRotationsWaitForEachOther(t *testing.T) {
 	for i := range sealed {
 		keys := load(t, path)
 		all.Go(func() {
-			if errs[i] = keys.Rotate(); errs[i] == nil {
+			if errs[i] = (secret.File{Path: path}).Rotate(t.Context()); errs[i] == nil {
 				sealed[i], errs[i] = keys.Seal(home, []byte{byte(i)})
 			}
 		})
@@ -161,7 +162,7 @@ func TestKeyFilesThatAreRefused(t *testing.T) {
 		"a directory":        dir,
 		"no such directory":  filepath.Join(dir, "missing", "keys.json"),
 	} {
-		_, err := secret.Load(path)
+		_, err := secret.File{Path: path}.Load(t.Context())
 		require.ErrorIs(t, err, secret.ErrKeyFile, name)
 		require.NotContains(t, err.Error(), "secret", name)
 		require.False(t, strings.Contains(err.Error(), dir), name)

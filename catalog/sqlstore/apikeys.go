@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
@@ -159,11 +160,23 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 	return created, err
 }
 
-// TouchAPIKey implements [catalog.APIKeys].
-func (s *Store) TouchAPIKey(ctx context.Context, id catalog.KeyID, at time.Time) error {
+// TouchAPIKeys implements [catalog.APIKeys]. It waits for no key that another transaction
+// has locked: two that lock several keys could wait for each other.
+func (s *Store) TouchAPIKeys(ctx context.Context, at time.Time, keys ...catalog.KeyID) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	// Few different numbers of placeholders, so that drivers need to cache few statements.
+	n := 1 << bits.Len(uint(len(keys)-1))
+	args := make([]any, 0, n+2)
+	args = append(args, sqldb.Micros(at))
+	for i := range n {
+		args = append(args, keys[min(i, len(keys)-1)])
+	}
+	args = append(args, sqldb.Micros(at))
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
-		_, err := tx.Exec(ctx, "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
-			sqldb.Micros(at), id, sqldb.Micros(at))
+		_, err := tx.Exec(ctx, "UPDATE api_keys SET last_used_at = ? WHERE id IN (SELECT k.id FROM api_keys k WHERE k.id IN ("+sqldb.Marks(n)+
+			") AND (k.last_used_at IS NULL OR k.last_used_at < ?)"+tx.UnlockedClause()+")", args...)
 		return err
 	})
 }

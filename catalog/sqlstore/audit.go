@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
@@ -27,22 +28,40 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 		return nil
 	}
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
-		for _, a := range entries {
-			if a.ID == "" {
-				a.ID = catalog.NewID[catalog.AuditID]()
+		for len(entries) > 0 {
+			rows := 1
+			if len(entries) >= auditRows {
+				rows = auditRows
 			}
-			if a.At.IsZero() {
-				a.At = s.db.Clock()
-			}
-			err := tx.Insert(ctx, "id", `INSERT INTO audit_entries
-				(id, at, org_id, user_id, key_id, action, resource, outcome, request_id, remote, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				a.ID, sqldb.Micros(a.At), a.Org, a.User, a.Key, a.Action, a.Resource, a.Outcome, a.RequestID, a.Remote, string(a.Details))
-			if err != nil {
+			if err := s.insertAudit(ctx, tx, entries[:rows]); err != nil {
 				return err
 			}
+			entries = entries[rows:]
 		}
 		return nil
 	})
+}
+
+// auditRows is how many entries one statement inserts if there are as many. The others are
+// inserted one by one, so that drivers need to cache two statements only.
+const auditRows = 32
+
+func (s *Store) insertAudit(ctx context.Context, tx sqldb.Session, entries []catalog.AuditEntry) error {
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	args := make([]any, 0, len(entries)*strings.Count(row, "?"))
+	for _, a := range entries {
+		if a.ID == "" {
+			a.ID = catalog.NewID[catalog.AuditID]()
+		}
+		if a.At.IsZero() {
+			a.At = s.db.Clock()
+		}
+		args = append(args, a.ID, sqldb.Micros(a.At), a.Org, a.User, a.Key, a.Action, a.Resource, a.Outcome, a.RequestID, a.Remote,
+			string(a.Details))
+	}
+	return tx.Insert(ctx, "id", `INSERT INTO audit_entries
+		(id, at, org_id, user_id, key_id, action, resource, outcome, request_id, remote, details) VALUES `+
+		row+strings.Repeat(", "+row, len(entries)-1), args...)
 }
 
 // ListAudit implements [catalog.Audit]. It includes entries of deleted organisations.

@@ -2,57 +2,85 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
+	"math/bits"
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/moves"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-// registrations holds the registered tables of one configuration within a transaction.
+// registrations holds the registered tables at some paths of one configuration within a
+// transaction.
 type registrations struct {
+	tx     sqldb.Session
 	config catalog.StorageConfig
 	byPath map[string]catalog.Table
-	// taken holds the folded names in use.
-	taken map[string]bool
-	// governed holds the Delta ids that have rules.
-	governed map[catalog.DeltaID]bool
 }
 
-func loadRegistrations(ctx context.Context, tx sqldb.Session, config catalog.StorageConfig) (registrations, error) {
-	r := registrations{
-		config:   config,
-		byPath:   map[string]catalog.Table{},
-		taken:    map[string]bool{},
-		governed: map[catalog.DeltaID]bool{},
+func loadRegistrations(ctx context.Context, tx sqldb.Session, config catalog.StorageConfig, paths ...string) (registrations, error) {
+	r := registrations{tx: tx, config: config, byPath: make(map[string]catalog.Table, len(paths))}
+	if len(paths) == 0 {
+		return r, nil
 	}
-	tables, err := sqldb.List(ctx, tx, scanTable, selectTable+" WHERE t.config_id = ?", config.ID)
-	if err != nil {
-		return r, err
-	}
+	marks, values := pathList(paths)
+	tables, err := sqldb.List(ctx, tx, scanTable, selectTable+" WHERE t.config_id = ? AND t.path IN ("+marks+")",
+		append([]any{config.ID}, values...)...)
 	for _, t := range tables {
 		r.byPath[t.Path] = t
-		if t.State != catalog.TableDropped {
-			r.taken[catalog.FoldName(t.Name)] = true
-		}
-	}
-	governed, err := sqldb.List(ctx, tx, sqldb.Value[catalog.DeltaID], `SELECT delta_id FROM policies WHERE org_id = ? AND delta_id <> ''
-		UNION SELECT delta_id FROM table_constraints WHERE org_id = ?
-		UNION SELECT delta_id FROM column_domains WHERE org_id = ?
-		UNION SELECT source_delta_id FROM domains WHERE org_id = ? AND source_delta_id <> ''`,
-		config.Org, config.Org, config.Org, config.Org)
-	for _, id := range governed {
-		r.governed[id] = true
 	}
 	return r, err
 }
 
-// name gives t a free name. It retains the current name if that is allowed.
-func (r registrations) name(t *catalog.Table) {
-	if !t.NameIsCustom || r.taken[catalog.FoldName(t.Name)] {
-		t.NameIsCustom = false
-		t.Name = catalog.FreeName(t.Path, r.config.Slug, t.DeltaID, t.ID, func(folded string) bool { return r.taken[folded] })
+// pathList returns the placeholders and values of a list of paths. Repetitions make its length a
+// power of two, so that few different statements are prepared.
+func pathList(paths []string) (marks string, values []any) {
+	values = make([]any, 1<<bits.Len(uint(len(paths)-1)))
+	for i := range values {
+		values[i] = paths[min(i, len(paths)-1)]
 	}
-	r.taken[catalog.FoldName(t.Name)] = true
+	return sqldb.Marks(len(values)), values
+}
+
+// taken reports whether a table of the configuration has a folded name.
+func (r registrations) taken(ctx context.Context, folded string) (bool, error) {
+	return exists(ctx, r.tx, "SELECT 1 FROM delta_tables WHERE config_id = ? AND name_key = ? AND state <> ?",
+		r.config.ID, folded, catalog.TableDropped)
+}
+
+// purging reports whether the files of a dropped table are being deleted.
+func (r registrations) purging(ctx context.Context, t catalog.Table) (bool, error) {
+	return exists(ctx, r.tx, "SELECT 1 FROM delta_tables WHERE id = ? AND purging_at IS NOT NULL", t.ID)
+}
+
+// governed reports whether a Delta id has rules.
+func (r registrations) governed(ctx context.Context, id catalog.DeltaID) (bool, error) {
+	org := r.config.Org
+	return exists(ctx, r.tx, `SELECT 1 FROM policies WHERE org_id = ? AND delta_id = ?
+		UNION SELECT 1 FROM table_constraints WHERE org_id = ? AND delta_id = ?
+		UNION SELECT 1 FROM column_domains WHERE org_id = ? AND delta_id = ?
+		UNION SELECT 1 FROM domains WHERE org_id = ? AND source_delta_id = ?`, org, id, org, id, org, id, org, id)
+}
+
+func exists(ctx context.Context, tx sqldb.Session, query string, args ...any) (bool, error) {
+	found, err := sqldb.List(ctx, tx, sqldb.Value[int64], query, args...)
+	return len(found) > 0, err
+}
+
+// name gives t a free name. It retains the current name if that is allowed.
+func (r registrations) name(ctx context.Context, t *catalog.Table) error {
+	var failed error
+	taken := func(folded string) bool {
+		used, err := r.taken(ctx, folded)
+		failed = errors.Join(failed, err)
+		return used
+	}
+	if !t.NameIsCustom || taken(catalog.FoldName(t.Name)) {
+		t.NameIsCustom = false
+		t.Name = catalog.FreeName(t.Path, r.config.Slug, t.DeltaID, t.ID, taken)
+	}
+	return failed
 }
 
 func (r registrations) fresh(path string, delta catalog.DeltaID, now time.Time) catalog.Table {
@@ -72,33 +100,53 @@ func (s *Store) RegisterTable(ctx context.Context, v catalog.Viewer, n catalog.N
 		if err != nil {
 			return err
 		}
-		known, err := loadRegistrations(ctx, tx, config)
+		if err := moves.Covers(ctx, tx, config.ID, n.Path); err != nil {
+			return err
+		}
+		known, err := loadRegistrations(ctx, tx, config, n.Path)
 		if err != nil {
 			return err
 		}
 		t, tombstone := known.byPath[n.Path]
+		purging, err := known.purging(ctx, t)
+		if err != nil {
+			return err
+		}
 		switch {
 		case !tombstone:
 			t = known.fresh(n.Path, n.DeltaID, s.db.Clock())
-		case t.State != catalog.TableDropped:
+		case t.State != catalog.TableDropped, purging:
 			return &catalog.ExistsError{Field: "path"}
 		default:
 			t.DeltaID, t.PreviousDeltaID, t.State = n.DeltaID, "", catalog.TableLive
 		}
 		if n.Name == "" {
 			t.NameIsCustom = false
-			known.name(&t)
+			if err := known.name(ctx, &t); err != nil {
+				return err
+			}
 		} else {
-			if known.taken[catalog.FoldName(n.Name)] {
+			taken, err := known.taken(ctx, catalog.FoldName(n.Name))
+			if err != nil {
+				return err
+			}
+			if taken {
 				return &catalog.ExistsError{Field: "name"}
 			}
 			t.Name, t.NameIsCustom = n.Name, n.Name != catalog.PathName(n.Path, config.Slug)
 		}
 		registered = t
 		if tombstone {
-			return s.updateTable(ctx, tx, &registered)
+			err = s.updateTable(ctx, tx, &registered)
+		} else {
+			err = insertTable(ctx, tx, t)
 		}
-		return insertTable(ctx, tx, t)
+		if err != nil || !config.Sandbox {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE delta_tables SET created_by = COALESCE((SELECT u.id FROM users u WHERE u.id = ? AND u.kind = ?), ''),
+			used_at = ?, size_bytes = 0, size_version = 0 WHERE id = ?`, v.User, catalog.UserPerson, sqldb.Micros(s.db.Clock()), t.ID)
+		return err
 	})
 	return registered, err
 }
@@ -114,28 +162,32 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 		if err != nil {
 			return err
 		}
-		known, err := loadRegistrations(ctx, tx, config)
+		known, err := loadRegistrations(ctx, tx, config, discovery.Paths()...)
 		if err != nil {
 			return err
 		}
-		found := make(map[string]bool, len(discovery.Found))
+		moving, err := moves.Owned(ctx, tx, config.ID)
+		if err != nil {
+			return err
+		}
 		for _, f := range discovery.Found {
-			found[f.Path] = true
+			if moving(f.Path) {
+				continue
+			}
 			if err := s.syncFound(ctx, tx, known, f, discovery.IncludeDropped, &result); err != nil {
 				return err
 			}
 		}
-		if discovery.Complete {
-			for path, t := range known.byPath {
-				if found[path] || t.State != catalog.TableLive {
-					continue
-				}
-				t.State = catalog.TableVanished
-				if err := s.updateTable(ctx, tx, &t); err != nil {
-					return err
-				}
-				result.Vanished = append(result.Vanished, t)
+		for _, path := range discovery.Missing {
+			t, registered := known.byPath[path]
+			if !registered || t.State != catalog.TableLive || moving(path) {
+				continue
 			}
+			t.State = catalog.TableVanished
+			if err := s.updateTable(ctx, tx, &t); err != nil {
+				return err
+			}
+			result.Vanished = append(result.Vanished, t)
 		}
 		if len(result.Added)+len(result.Returned)+len(result.Vanished)+len(result.Changed) == 0 {
 			return sqldb.ErrUnchanged
@@ -158,15 +210,23 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 func (s *Store) syncFound(ctx context.Context, tx sqldb.Session, known registrations, f catalog.FoundTable, includeDropped bool,
 	result *catalog.DiscoveryResult) error {
 	before, registered := known.byPath[f.Path]
+	if !registered && known.config.Sandbox {
+		return nil // only the server creates tables there, and registers them with their creators
+	}
 	if !registered {
 		t := known.fresh(f.Path, f.DeltaID, s.db.Clock())
-		known.name(&t)
+		if err := known.name(ctx, &t); err != nil {
+			return err
+		}
 		result.Found++
 		result.Added = append(result.Added, t)
 		return insertTable(ctx, tx, t)
 	}
-	if before.State == catalog.TableDropped && !includeDropped {
-		return nil
+	if before.State == catalog.TableDropped {
+		purging, err := known.purging(ctx, before)
+		if err != nil || purging || !includeDropped {
+			return err
+		}
 	}
 	result.Found++
 	t := before
@@ -183,12 +243,18 @@ func (s *Store) syncFound(ctx context.Context, tx sqldb.Session, known registrat
 		t.DeltaID = f.DeltaID
 	default:
 		t.PreviousDeltaID, t.DeltaID, t.State = before.DeltaID, f.DeltaID, catalog.TableLive
-		if known.governed[before.DeltaID] || f.Governed {
+		governed, err := known.governed(ctx, before.DeltaID)
+		if err != nil {
+			return err
+		}
+		if governed || f.Governed {
 			t.State = catalog.TableIdentityChanged
 		}
 	}
 	if before.State == catalog.TableDropped {
-		known.name(&t)
+		if err := known.name(ctx, &t); err != nil {
+			return err
+		}
 	}
 	if t == before {
 		return nil

@@ -2,17 +2,19 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-const selectMembership = `SELECT m.org_id, m.user_id, u.email, u.display_name, m.role, m.attributes, m.created_at, m.updated_at
+const selectMembership = `SELECT m.org_id, m.user_id, u.kind, u.email, u.display_name, m.role, m.attributes, m.created_at, m.updated_at
 	FROM memberships m JOIN users u ON u.id = m.user_id`
 
 func scanMembership(r sqldb.Row) (m catalog.Membership, err error) {
-	err = r.Scan(&m.Org, &m.User, &m.Email, &m.DisplayName, &m.Role, sqldb.JSON(&m.Attributes),
+	err = r.Scan(&m.Org, &m.User, &m.Kind, &m.Email, &m.DisplayName, &m.Role, sqldb.JSON(&m.Attributes),
 		sqldb.Time(&m.CreatedAt), sqldb.Time(&m.UpdatedAt))
 	return m, err
 }
@@ -44,6 +46,62 @@ func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.U
 		return err
 	})
 	return added, err
+}
+
+// AddPerson implements [catalog.Memberships].
+func (s *Store) AddPerson(ctx context.Context, org catalog.OrgID, person catalog.NewUser, role catalog.Role) (added catalog.Membership,
+	err error) {
+	if err := catalog.ValidateMailbox("email", person.Email); err != nil {
+		return added, err
+	}
+	if err := person.Validate(); err != nil {
+		return added, err
+	}
+	if err := catalog.ValidateRole("role", role); err != nil {
+		return added, err
+	}
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
+		if err := sqldb.RequireOrg(ctx, tx, org); err != nil {
+			return err
+		}
+		email := catalog.NormaliseEmail(person.Email)
+		members, err := sqldb.One(ctx, tx, sqldb.Value[int64], `SELECT count(*) FROM memberships m JOIN users u ON u.id = m.user_id
+			WHERE m.org_id = ? AND u.email = ?`, org, email)
+		switch {
+		case err != nil:
+			return err
+		case members > 0:
+			return &catalog.ExistsError{Field: "email"}
+		}
+		if err := requireOwnAddress(ctx, tx, org, email); err != nil {
+			return err
+		}
+		u, err := userByEmail(ctx, tx, email)
+		if errors.Is(err, catalog.ErrNotFound) {
+			u, err = s.insertUser(ctx, tx, person)
+		}
+		if err != nil {
+			return err
+		}
+		if err := addMember(ctx, tx, org, u.ID, role, sqldb.Micros(s.db.Clock())); err != nil {
+			return err
+		}
+		added, err = membership(ctx, tx, org, u.ID)
+		return err
+	})
+	return added, err
+}
+
+// requireOwnAddress returns [catalog.ErrConsent] if a normalised address may be that of a
+// person of others: the organisation has not verified its domain, and is not the only one.
+func requireOwnAddress(ctx context.Context, tx sqldb.Session, org catalog.OrgID, email string) error {
+	_, domain, _ := strings.Cut(email, "@")
+	_, err := sqldb.One(ctx, tx, sqldb.Value[int64], `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM organisations o WHERE o.id <> ?)
+		OR EXISTS (SELECT 1 FROM email_domains d WHERE d.org_id = ? AND d.domain = ? AND d.method <> '')`, org, org, domain)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return catalog.ErrConsent
+	}
+	return err
 }
 
 // Membership implements [catalog.Memberships].
@@ -83,6 +141,9 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 			if err := spareAdmin(ctx, tx, org, user); err != nil {
 				return err
 			}
+			if err := s.revokeInvitations(ctx, tx, org, user); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(ctx, "UPDATE memberships SET role = ?, updated_at = ? WHERE org_id = ? AND user_id = ?",
 			role, sqldb.Micros(s.db.Clock()), org, user)
@@ -115,19 +176,36 @@ func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalo
 		if err := spareAdmin(ctx, tx, org, user); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM workspace_members WHERE user_id = ?
-			AND workspace_id IN (SELECT w.id FROM workspaces w WHERE w.org_id = ?)`, user, org)
-		if err != nil {
+		if err := s.revokeInvitations(ctx, tx, org, user); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND user_id = ? AND revoked_at IS NULL",
-			sqldb.Micros(s.db.Clock()), org, user)
-		if err != nil {
-			return err
+		for _, table := range []string{"api_keys", "token_sessions"} {
+			_, err := tx.Exec(ctx, "UPDATE "+table+" SET revoked_at = ? WHERE org_id = ? AND user_id = ? AND revoked_at IS NULL",
+				sqldb.Micros(s.db.Clock()), org, user)
+			if err != nil {
+				return err
+			}
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM memberships WHERE org_id = ? AND user_id = ?", org, user)
-		return err
+		for _, statement := range []string{
+			"DELETE FROM workspace_members WHERE workspace_id IN (SELECT w.id FROM workspaces w WHERE w.org_id = ?) AND user_id = ?",
+			"DELETE FROM provider_links WHERE org_id = ? AND user_id = ?",
+			"DELETE FROM oauth_clients WHERE org_id = ? AND user_id = ?",
+			"DELETE FROM memberships WHERE org_id = ? AND user_id = ?",
+		} {
+			if _, err := tx.Exec(ctx, statement, org, user); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// revokeInvitations revokes the open invitations by a member who is no longer an
+// administrator.
+func (s *Store) revokeInvitations(ctx context.Context, tx sqldb.Session, org catalog.OrgID, user catalog.UserID) error {
+	_, err := tx.Exec(ctx, `UPDATE invitations SET revoked_at = ?
+		WHERE org_id = ? AND invited_by = ? AND accepted_at IS NULL AND revoked_at IS NULL`, sqldb.Micros(s.db.Clock()), org, user)
+	return err
 }
 
 // ReplaceAttributes implements [catalog.Memberships].

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
@@ -31,6 +32,9 @@ func (s *Store) CreateOrganisation(ctx context.Context, n catalog.NewOrganisatio
 	}
 	now := sqldb.Micros(s.db.Clock())
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
+		if err := mayOwnMore(ctx, tx, n.Owner, n.MaxOwned); err != nil {
+			return err
+		}
 		err := tx.Insert(ctx, "id", `INSERT INTO organisations
 			(id, name, owner_user_id, config, version, created_at, updated_at) VALUES (?, ?, ?, ?, 1, ?, ?)`,
 			n.ID, n.Name, n.Owner, sqldb.JSONText(n.Config), now, now)
@@ -51,6 +55,16 @@ func (s *Store) CreateOrganisation(ctx context.Context, n catalog.NewOrganisatio
 		return err
 	})
 	return created, err
+}
+
+// mayOwnMore returns [catalog.ErrTooManyOrganisations] if a user owns limit organisations;
+// 0 means any number.
+func mayOwnMore(ctx context.Context, tx sqldb.Session, user catalog.UserID, limit int) error {
+	owned, err := sqldb.One(ctx, tx, sqldb.Value[int], "SELECT count(*) FROM organisations WHERE owner_user_id = ?", user)
+	if err == nil && limit > 0 && owned >= limit {
+		err = catalog.ErrTooManyOrganisations
+	}
+	return err
 }
 
 // Organisation implements [catalog.Organisations].
@@ -90,10 +104,19 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 			o.Config = *change.Config
 		}
 		if change.Owner != nil {
+			received := *change.Owner != o.Owner
 			o.Owner = *change.Owner
 			m, err := membership(ctx, tx, org, o.Owner)
-			if err != nil || m.Role != catalog.RoleAdmin {
-				return catalog.FieldErrors{{Field: "owner", Message: "must be an administrator of the organisation"}}
+			switch {
+			case err != nil && !errors.Is(err, catalog.ErrNotFound):
+				return err
+			case err != nil || m.Role != catalog.RoleAdmin || m.Kind != catalog.UserPerson:
+				return catalog.FieldErrors{{Field: "owner", Message: "must be a person who is an administrator of the organisation"}}
+			}
+			if received {
+				if err := mayOwnMore(ctx, tx, o.Owner, change.MaxOwned); err != nil {
+					return err
+				}
 			}
 		}
 		n, err := tx.Exec(ctx, `UPDATE organisations SET name = ?, owner_user_id = ?, config = ?,
@@ -103,6 +126,9 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 			return err
 		}
 		if err := sqldb.Replaced(n, o.Version); err != nil {
+			return err
+		}
+		if err := s.switchSandbox(ctx, tx, o); err != nil {
 			return err
 		}
 		updated, err = organisation(ctx, tx, org)
@@ -122,9 +148,6 @@ func (s *Store) DeleteOrganisation(ctx context.Context, org catalog.OrgID, expec
 			return err
 		}
 		now := sqldb.Micros(s.db.Clock())
-		if _, err := tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND revoked_at IS NULL", now, org); err != nil {
-			return err
-		}
 		n, err := tx.Exec(ctx, `UPDATE organisations SET deleted_at = ?, version = version + 1, updated_at = ?
 			WHERE id = ? AND version = ?`, now, now, org, o.Version)
 		if err != nil {

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/moves"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const configColumns = `c.id, c.org_id, c.name, c.slug, c.kind, c.workspace_id, c.owner_user_id, c.location, c.settings,
-	c.auth_mode, c.credential_expires_at, c.discovered_at, c.version, c.created_at, c.updated_at`
+	c.auth_mode, c.credential_expires_at, c.discovered_at, CASE WHEN c.sandbox = '' THEN 0 ELSE 1 END, c.version, c.created_at, c.updated_at`
 
 const selectConfig = "SELECT " + configColumns + " FROM storage_configs c"
 
@@ -17,7 +18,7 @@ const selectConfig = "SELECT " + configColumns + " FROM storage_configs c"
 func configDest(c *catalog.StorageConfig) []any {
 	return []any{
 		&c.ID, &c.Org, &c.Name, &c.Slug, &c.Kind, sqldb.OrEmpty(&c.Workspace), &c.Owner, &c.Location, sqldb.JSON(&c.Settings),
-		&c.AuthMode, sqldb.Time(&c.CredentialExpiresAt), sqldb.Time(&c.DiscoveredAt), &c.Version,
+		&c.AuthMode, sqldb.Time(&c.CredentialExpiresAt), sqldb.Time(&c.DiscoveredAt), &c.Sandbox, &c.Version,
 		sqldb.Time(&c.CreatedAt), sqldb.Time(&c.UpdatedAt),
 	}
 }
@@ -34,10 +35,13 @@ func visibleConfig(ctx context.Context, s sqldb.Session, v catalog.Viewer, id ca
 	return sqldb.One(ctx, s, scanConfig, selectConfig+" WHERE "+w.Text, w.Args...)
 }
 
-// visibleConfigAt is visibleConfig of an expected version.
+// visibleConfigAt is visibleConfig of an expected version, for changes.
 func visibleConfigAt(ctx context.Context, s sqldb.Session, v catalog.Viewer, id catalog.ConfigID,
 	expected int64) (catalog.StorageConfig, error) {
 	c, err := visibleConfig(ctx, s, v, id)
+	if err == nil && c.Sandbox {
+		err = catalog.ErrSandbox
+	}
 	if err == nil {
 		err = sqldb.Compare(expected, c.Version)
 	}
@@ -88,18 +92,20 @@ func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageCon
 }
 
 // freeLocation returns ErrLocationTaken if the location overlaps one of another
-// organisation or, for local storage, any other local one.
+// organisation or, for local storage, any other local one. Locations of a deleted
+// organisation count, because it can be restored, and so do those of purged sandboxes,
+// because their files are about to be deleted.
 func freeLocation(ctx context.Context, tx sqldb.Session, n catalog.NewStorageConfig) error {
 	var w sqldb.Where
 	w.And("(substr(c.location, 1, length(?)) = ? OR substr(?, 1, length(c.location)) = c.location)",
 		n.Location, n.Location, n.Location)
-	w.And(sqldb.LiveOrg("c.org_id"))
 	if n.Kind == catalog.KindLocal {
 		w.And("(c.org_id <> ? OR c.kind = ?)", n.Org, catalog.KindLocal)
 	} else {
 		w.And("c.org_id <> ?", n.Org)
 	}
-	taken, err := sqldb.One(ctx, tx, sqldb.Value[int], "SELECT count(*) FROM storage_configs c WHERE "+w.Text, w.Args...)
+	taken, err := sqldb.One(ctx, tx, sqldb.Value[int], `SELECT count(*) FROM (SELECT org_id, kind, location FROM storage_configs
+		UNION ALL SELECT id, '`+string(catalog.KindLocal)+`', sandbox FROM purged_organisations WHERE sandbox <> '') c WHERE `+w.Text, w.Args...)
 	if err == nil && taken > 0 {
 		err = catalog.ErrLocationTaken
 	}
@@ -182,6 +188,9 @@ func (s *Store) DeleteStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
+			return err
+		}
+		if err := moves.Uses(ctx, tx, id); err != nil {
 			return err
 		}
 		n, err := tx.Exec(ctx, "DELETE FROM storage_configs WHERE id = ? AND version = ?", id, c.Version)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/domains"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/identity"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/moves"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -18,6 +20,8 @@ type Store struct {
 	catalog.Commits
 	catalog.Domains
 	catalog.Publications
+	catalog.Identity
+	catalog.Moves
 	columns *domains.Store
 }
 
@@ -32,8 +36,12 @@ func Open(ctx context.Context, databaseURL string, options Options) (*Store, err
 		return nil, err
 	}
 	columns := domains.New(db)
-	return &Store{db: db, Epochs: db, Commits: db, Domains: columns, Publications: columns, columns: columns}, nil
+	return &Store{db: db, Epochs: db, Commits: db, Domains: columns, Publications: columns, columns: columns,
+		Identity: identity.New(db), Moves: moves.New(db)}, nil
 }
+
+// DB returns the database, for stores of other packages. It is closed with s.
+func (s *Store) DB() *sqldb.DB { return s.db }
 
 // Close ends the watches and closes the database. Calls in progress fail with
 // [catalog.ErrUnavailable]. It may be called more than once.

@@ -100,6 +100,10 @@ func (s *Store) ListTables(ctx context.Context, v catalog.Viewer, filter catalog
 	if filter.DeltaID != "" {
 		w.And("t.delta_id = ?", filter.DeltaID)
 	}
+	if len(filter.Paths) > 0 {
+		marks, values := pathList(filter.Paths)
+		w.And("t.path IN ("+marks+")", values...)
+	}
 	if len(filter.States) == 0 {
 		w.And("t.state <> ?", catalog.TableDropped)
 	} else {
@@ -166,14 +170,19 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 		if err := sqldb.Compare(expectedVersion, t.Version); err != nil {
 			return err
 		}
-		if t.State == catalog.TableIdentityChanged {
-			// The tombstone retains the governed id, so that dropping and rediscovering
-			// a table cannot bypass the confirmation.
-			t.DeltaID, t.PreviousDeltaID = t.PreviousDeltaID, ""
-		}
-		t.State = catalog.TableDropped
-		return s.updateTable(ctx, tx, &t.Table)
+		return s.dropTable(ctx, tx, &t.Table)
 	})
+}
+
+// dropTable makes a table a tombstone.
+func (s *Store) dropTable(ctx context.Context, tx sqldb.Session, t *catalog.Table) error {
+	if t.State == catalog.TableIdentityChanged {
+		// The tombstone retains the governed id, so that dropping and rediscovering
+		// a table cannot bypass the confirmation.
+		t.DeltaID, t.PreviousDeltaID = t.PreviousDeltaID, ""
+	}
+	t.State = catalog.TableDropped
+	return s.updateTable(ctx, tx, t)
 }
 
 // AdoptIdentity implements [catalog.Tables].

@@ -8,10 +8,10 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-const selectUser = "SELECT u.id, u.email, u.display_name, u.version, u.created_at, u.updated_at FROM users u"
+const selectUser = "SELECT u.id, u.kind, u.email, u.display_name, u.version, u.created_at, u.updated_at FROM users u"
 
 func scanUser(r sqldb.Row) (u catalog.User, err error) {
-	err = r.Scan(&u.ID, &u.Email, &u.DisplayName, &u.Version, sqldb.Time(&u.CreatedAt), sqldb.Time(&u.UpdatedAt))
+	err = r.Scan(&u.ID, &u.Kind, &u.Email, &u.DisplayName, &u.Version, sqldb.Time(&u.CreatedAt), sqldb.Time(&u.UpdatedAt))
 	return u, err
 }
 
@@ -25,20 +25,23 @@ func (s *Store) CreateUser(ctx context.Context, n catalog.NewUser) (created cata
 	if err := n.Validate(); err != nil {
 		return created, err
 	}
-	if n.ID == "" {
-		n.ID = catalog.NewID[catalog.UserID]()
-	}
-	now := sqldb.Micros(s.db.Clock())
 	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
-		err := tx.Insert(ctx, "email", `INSERT INTO users (id, email, display_name, version, created_at, updated_at)
-			VALUES (?, ?, ?, 1, ?, ?)`, n.ID, catalog.NormaliseEmail(n.Email), n.DisplayName, now, now)
-		if err != nil {
-			return err
-		}
-		created, err = user(ctx, tx, n.ID)
+		created, err = s.insertUser(ctx, tx, n)
 		return err
 	})
 	return created, err
+}
+
+// insertUser inserts a user that was validated.
+func (s *Store) insertUser(ctx context.Context, tx sqldb.Session, n catalog.NewUser) (catalog.User, error) {
+	n = n.Complete()
+	now := sqldb.Micros(s.db.Clock())
+	err := tx.Insert(ctx, "email", `INSERT INTO users (id, kind, email, display_name, version, created_at, updated_at)
+		VALUES (?, ?, ?, ?, 1, ?, ?)`, n.ID, n.Kind, n.Email, n.DisplayName, now, now)
+	if err != nil {
+		return catalog.User{}, err
+	}
+	return user(ctx, tx, n.ID)
 }
 
 // User implements [catalog.Users].
@@ -48,7 +51,12 @@ func (s *Store) User(ctx context.Context, id catalog.UserID) (catalog.User, erro
 
 // UserByEmail implements [catalog.Users].
 func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, error) {
-	return sqldb.One(ctx, s.db.Read(), scanUser, selectUser+" WHERE u.email = ?", catalog.NormaliseEmail(email))
+	return userByEmail(ctx, s.db.Read(), email)
+}
+
+func userByEmail(ctx context.Context, s sqldb.Session, email string) (catalog.User, error) {
+	return sqldb.One(ctx, s, scanUser, selectUser+" WHERE u.email = ? AND u.kind = ?",
+		catalog.NormaliseEmail(email), catalog.UserPerson)
 }
 
 // UpdateUser implements [catalog.Users]. Tokens of foreign issuers are matched by the
@@ -67,6 +75,9 @@ func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersi
 			return err
 		}
 		if change.Email != nil {
+			if u.Kind != catalog.UserPerson {
+				return catalog.FieldErrors{{Field: "email", Message: "must be empty for a service account"}}
+			}
 			u.Email = catalog.NormaliseEmail(*change.Email)
 		}
 		if change.DisplayName != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 // TestWatchOutlivesItsConnection repeatedly ends the listening connection and makes a
@@ -118,4 +120,43 @@ func TestCommitsAreAnnounced(t *testing.T) {
 	}
 	require.NoError(t, watched.AnnounceCommit(ctx, catalog.CommittedTable{Path: "last"}))
 	require.Equal(t, catalog.CommittedTable{Path: "last"}, next(own), "it does not receive its own announcements")
+}
+
+// TestEpochOfARestoredDatabase takes the database back to an earlier state, as a restored
+// backup or a standby that lagged behind does, under a running server. The epochs that
+// follow must not be those of the lost state, whose answers are in caches.
+func TestEpochOfARestoredDatabase(t *testing.T) {
+	for name, url := range map[string]func() string{
+		"SQLite":   func() string { return filepath.Join(t.TempDir(), "catalog.db") },
+		"Postgres": func() string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			store := open(t, url(), sqlstore.Options{})
+			epochs := store.Watch(ctx)
+			owner, err := store.CreateUser(ctx, catalog.NewUser{Email: "a@example.com"})
+			require.NoError(t, err)
+			for range 3 {
+				_, err := store.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "Acme", Owner: owner.ID})
+				require.NoError(t, err)
+			}
+			lost, err := store.Epoch(ctx)
+			require.NoError(t, err)
+			require.NoError(t, store.DB().Transact(ctx, func(tx sqldb.Session) error {
+				_, err := tx.Exec(ctx, "UPDATE catalog_epoch SET value = 1 WHERE id = 1")
+				return err
+			}))
+			deadline := time.After(time.Second)
+			for now := uint64(0); now <= lost; {
+				select {
+				case now = <-epochs:
+				case <-deadline:
+					t.Fatalf("epoch %d follows %d", now, lost)
+				}
+			}
+			now, err := store.Epoch(ctx)
+			require.NoError(t, err)
+			require.Greater(t, now, lost)
+		})
+	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-const selectWorkspaceMember = `SELECT m.workspace_id, m.user_id, u.email, u.display_name, m.role, m.created_at, m.updated_at
+const selectWorkspaceMember = `SELECT m.workspace_id, m.user_id, u.kind, u.email, u.display_name, m.role, m.created_at, m.updated_at
 	FROM workspace_members m JOIN users u ON u.id = m.user_id`
 
 func scanWorkspaceMember(r sqldb.Row) (m catalog.WorkspaceMember, err error) {
-	err = r.Scan(&m.Workspace, &m.User, &m.Email, &m.DisplayName, &m.Role, sqldb.Time(&m.CreatedAt), sqldb.Time(&m.UpdatedAt))
+	err = r.Scan(&m.Workspace, &m.User, &m.Kind, &m.Email, &m.DisplayName, &m.Role, sqldb.Time(&m.CreatedAt), sqldb.Time(&m.UpdatedAt))
 	return m, err
 }
 
@@ -95,7 +95,7 @@ func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, id 
 		everyone := catalog.List[catalog.WorkspaceMember]{Items: []catalog.WorkspaceMember{}, Next: members.Next}
 		for _, m := range members.Items {
 			everyone.Items = append(everyone.Items, catalog.WorkspaceMember{
-				Workspace: id, User: m.User, Email: m.Email, DisplayName: m.DisplayName,
+				Workspace: id, User: m.User, Kind: m.Kind, Email: m.Email, DisplayName: m.DisplayName,
 				Role: m.Role, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
 			})
 		}

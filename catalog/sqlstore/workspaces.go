@@ -139,7 +139,11 @@ func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, id catal
 		if err != nil {
 			return err
 		}
-		if configs > 0 {
+		awaited, err := s.awaitedByUndo(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if configs > 0 || awaited {
 			return catalog.ErrWorkspaceInUse
 		}
 		_, err = tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND workspace_id = ? AND revoked_at IS NULL",

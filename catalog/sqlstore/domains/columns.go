@@ -117,6 +117,8 @@ func locate(ctx context.Context, tx sqldb.Session, v catalog.Viewer, id catalog.
 // expect compares the domain of a column with the expected one.
 func expect(at catalog.ColumnDomainAt, current *catalog.Domain) error {
 	switch {
+	case at.ExpectNone && current != nil:
+		return &catalog.VersionConflictError{Current: current.Version}
 	case at.Expected == "":
 		return nil
 	case current == nil:

@@ -12,10 +12,12 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/migrations"
@@ -25,11 +27,17 @@ import (
 type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Registerer receives the metrics of the store; nil discards them.
+	Registerer prometheus.Registerer
 	// Logger receives failures that are not returned to a caller; nil discards them.
 	Logger *slog.Logger
 	// WatchInterval is the interval between confirmations of the epoch; 0 means 200 ms
 	// for SQLite and 500 ms for Postgres, where changes are announced.
 	WatchInterval time.Duration
+	// Raised, if not nil, is called with the epoch of each change of this store, after the
+	// commit and before the change returns to its caller. It must not block. Concurrent
+	// changes call it in any order.
+	Raised func(epoch uint64)
 	// MaxConnections bounds the pool; 0 means 16.
 	MaxConnections int
 	// KeepSchema refuses a database with missing migrations instead of applying them.
@@ -48,6 +56,12 @@ type DB struct {
 	now           func() time.Time
 	logger        *slog.Logger
 	watchInterval time.Duration
+	raised        func(epoch uint64)
+	// known is the highest epoch that was read from the database or committed to it.
+	known atomic.Uint64
+
+	// alone and inside count the statements outside and inside of transactions.
+	alone, inside prometheus.Counter
 
 	// closing ends the watches, and watches waits for them. closeMu prevents a watch
 	// from starting after that wait has begun.
@@ -137,6 +151,7 @@ func openPostgres(ctx context.Context, databaseURL string, opts Options) (*DB, e
 		migrations: migrations.Postgres,
 		numbered:   true,
 		share:      " FOR SHARE",
+		unlocked:   " FOR NO KEY UPDATE SKIP LOCKED",
 		notify:     "SELECT pg_notify('" + epochChannel + "', '')",
 		failure:    postgresFailure,
 	}, db, db, opts)
@@ -145,11 +160,23 @@ func openPostgres(ctx context.Context, databaseURL string, opts Options) (*DB, e
 func newDB(ctx context.Context, d dialect, reads, writes *sql.DB, opts Options) (*DB, error) {
 	s := &DB{
 		dialect: d, reads: reads, writes: writes, outside: reads,
-		now: opts.Now, logger: opts.Logger, watchInterval: opts.WatchInterval, name: uuid.NewString(),
+		now: opts.Now, logger: opts.Logger, watchInterval: opts.WatchInterval, raised: opts.Raised,
+		name: uuid.NewString(),
+	}
+	if s.raised == nil {
+		s.raised = func(uint64) {}
 	}
 	if d.migrations == migrations.SQLite {
 		s.outside = &preparedPool{DB: reads, statements: map[string]*sql.Stmt{}}
 	}
+	statements := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lakewarden_catalog_statements_total",
+		Help: "Statements on the database of the catalog, without the confirmations of the epoch.",
+	}, []string{"transaction"})
+	if opts.Registerer != nil {
+		opts.Registerer.MustRegister(statements)
+	}
+	s.alone, s.inside = statements.WithLabelValues("no"), statements.WithLabelValues("yes")
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -189,7 +216,9 @@ func (s *DB) Close() error {
 }
 
 // Read returns a session outside any transaction.
-func (s *DB) Read() Session { return Session{querier: s.outside, dialect: s.dialect} }
+func (s *DB) Read() Session {
+	return Session{querier: s.outside, dialect: s.dialect, statements: s.alone}
+}
 
 // Clock returns the current time in the precision of the database.
 func (s *DB) Clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -17,6 +17,9 @@ type dialect struct {
 	// share is the clause that lets a SELECT lock its rows against changes. Empty means
 	// that transactions never run at the same time.
 	share string
+	// unlocked is the clause that lets a SELECT lock its rows for a change, without those
+	// that another transaction has locked. Empty as share.
+	unlocked string
 	// notify is executed in the transaction that raised the epoch. Empty means no
 	// statement.
 	notify string

@@ -10,6 +10,8 @@
 //     of the epoch is thereby also the lock that serialises such transactions. No other
 //     transaction can change what one reads before it commits, and a reader of epoch n
 //     sees every change up to n.
+//   - A watch never sends an epoch below one that this process knew before, also if the
+//     database is replaced by an earlier state.
 //   - Statements bind all values. Caller input is never part of their text.
 //   - Errors of drivers are translated to the sentinels of package catalog.
 package sqldb

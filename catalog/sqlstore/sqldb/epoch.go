@@ -99,6 +99,39 @@ func pause(ctx context.Context, wait time.Duration, poked <-chan struct{}) {
 	}
 }
 
+// learn records an epoch that is in the database.
+func (s *DB) learn(epoch uint64) {
+	for {
+		known := s.known.Load()
+		if epoch <= known || s.known.CompareAndSwap(known, epoch) {
+			return
+		}
+	}
+}
+
+// read reads the epoch. If it is lower than one that was known before, the database was
+// replaced by an earlier state: from a backup, or by a standby that lagged behind. Then the
+// epoch is raised above the known one, because caches would take answers of the lost state
+// for those of the epochs to come.
+func (w watch) read(ctx context.Context, conn *sql.Conn) (epoch uint64, err error) {
+	known := w.store.known.Load()
+	if err := conn.QueryRowContext(ctx, selectEpoch).Scan(&epoch); err != nil {
+		return 0, err
+	}
+	if epoch < known {
+		w.store.logger.Warn("the catalog has gone back to an earlier state", "epoch", epoch, "known", known)
+		err = w.store.Transact(ctx, func(tx Session) error {
+			epoch, err = One(ctx, tx, Value[uint64],
+				"UPDATE catalog_epoch SET value = CASE WHEN value > ? THEN value ELSE ? END WHERE id = 1 RETURNING value", known, known+1)
+			return err
+		})
+	}
+	if err == nil {
+		w.store.learn(epoch)
+	}
+	return epoch, err
+}
+
 // follow confirms the epoch repeatedly on one connection until the connection fails.
 // confirmed reports whether it did at least once.
 func (w watch) follow(ctx context.Context) (confirmed bool, err error) {
@@ -130,7 +163,7 @@ func (w watch) followFile(ctx context.Context, conn *sql.Conn) (confirmed bool, 
 			return confirmed, err
 		}
 		if now != seen {
-			if err := conn.QueryRowContext(ctx, selectEpoch).Scan(&epoch); err != nil {
+			if epoch, err = w.read(ctx, conn); err != nil {
 				return confirmed, err
 			}
 			seen = now
@@ -150,9 +183,8 @@ func (w watch) followServer(ctx context.Context, conn *sql.Conn) (confirmed bool
 		return false, err
 	}
 	for ctx.Err() == nil {
-		var epoch uint64
 		readCtx, done := context.WithTimeout(ctx, 2*time.Second)
-		err := conn.QueryRowContext(readCtx, selectEpoch).Scan(&epoch)
+		epoch, err := w.read(readCtx, conn)
 		done()
 		if err != nil {
 			return confirmed, err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -18,7 +20,8 @@ type querier interface {
 // Session runs statements in one dialect and translates errors.
 type Session struct {
 	querier
-	dialect dialect
+	dialect    dialect
+	statements prometheus.Counter
 }
 
 // Row is the source of a scan function.
@@ -26,6 +29,7 @@ type Row interface{ Scan(dest ...any) error }
 
 // Exec runs a statement and returns the number of changed rows.
 func (s Session) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	s.statements.Inc()
 	result, err := s.ExecContext(ctx, s.dialect.text(statement), plain(args)...)
 	if err != nil {
 		return 0, s.dialect.translate(err)
@@ -48,8 +52,13 @@ func (s Session) Insert(ctx context.Context, field, statement string, args ...an
 // the transaction ends.
 func (s Session) ShareClause() string { return s.dialect.share }
 
+// UnlockedClause returns the clause that lets a SELECT lock its rows for a change, and leave
+// out those that another transaction has locked.
+func (s Session) UnlockedClause() string { return s.dialect.unlocked }
+
 // List reads all rows of a statement. The result is never nil.
 func List[T any](ctx context.Context, s Session, scan func(Row) (T, error), statement string, args ...any) (_ []T, err error) {
+	s.statements.Inc()
 	rows, err := s.QueryContext(ctx, s.dialect.text(statement), plain(args)...)
 	if err != nil {
 		return nil, s.dialect.translate(err)

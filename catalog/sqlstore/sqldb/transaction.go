@@ -12,10 +12,12 @@ import (
 var ErrUnchanged = errors.New("nothing changed")
 
 // Change runs fn in a transaction that raises the epoch. The package comment explains
-// why the epoch comes first.
+// why the epoch comes first. When Change returns, [Options.Raised] knows the epoch.
 func (s *DB) Change(ctx context.Context, fn func(tx Session) error) error {
-	err := s.Transact(ctx, func(tx Session) error {
-		if _, err := tx.Exec(ctx, "UPDATE catalog_epoch SET value = value + 1 WHERE id = 1"); err != nil {
+	var epoch uint64
+	err := s.Transact(ctx, func(tx Session) (err error) {
+		epoch, err = One(ctx, tx, Value[uint64], "UPDATE catalog_epoch SET value = value + 1 WHERE id = 1 RETURNING value")
+		if err != nil {
 			return err
 		}
 		if err := fn(tx); err != nil {
@@ -24,13 +26,15 @@ func (s *DB) Change(ctx context.Context, fn func(tx Session) error) error {
 		if s.dialect.notify == "" {
 			return nil
 		}
-		_, err := tx.Exec(ctx, s.dialect.notify)
+		_, err = tx.Exec(ctx, s.dialect.notify)
 		return err
 	})
 	switch {
 	case errors.Is(err, ErrUnchanged):
 		return nil
 	case err == nil:
+		s.learn(epoch)
+		s.raised(epoch)
 		s.pokes.poke()
 	}
 	return err
@@ -42,7 +46,7 @@ func (s *DB) Transact(ctx context.Context, fn func(tx Session) error) error {
 	if err != nil {
 		return s.dialect.translate(err)
 	}
-	if err := fn(Session{querier: tx, dialect: s.dialect}); err != nil {
+	if err := fn(Session{querier: tx, dialect: s.dialect, statements: s.inside}); err != nil {
 		// The transaction is lost even if the rollback fails.
 		_ = tx.Rollback()
 		return err

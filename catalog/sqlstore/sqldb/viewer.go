@@ -7,12 +7,13 @@ import (
 )
 
 // Visible adds the condition that a viewer sees the storage configuration c. No other
-// code decides visibility.
+// code decides visibility. A sandbox that is switched off is visible to the server only.
 func (w *Where) Visible(v catalog.Viewer) {
 	w.And("c.org_id = ? AND "+LiveOrg("c.org_id"), v.Org)
 	if v.Everything {
 		return
 	}
+	w.And("c.sandbox <> 'off'")
 	w.And("EXISTS (SELECT 1 FROM memberships vm WHERE vm.org_id = c.org_id AND vm.user_id = ?)", v.User)
 	reach := "TRUE"
 	args := []any{v.User, v.User}
