@@ -8,7 +8,8 @@
 // Invariants:
 //   - The zero [Principal], the zero [ScopeSet], an unknown [Role] and a context
 //     without a principal grant nothing.
-//   - A principal acts in exactly one organisation.
+//   - A principal acts in at most one organisation. In none, it has neither role nor
+//     scopes.
 //   - [Principal.Scopes] never exceeds what the role allows, and no code extends a
 //     [ScopeSet]: credentials are only combined by intersection.
 package auth

@@ -25,6 +25,9 @@ var (
 
 	// ErrForbidden is wrapped by every refusal of a known caller: 403.
 	ErrForbidden = errors.New("forbidden")
+	// ErrOrganisationRequired is returned to a person whose token names no organisation
+	// by everything that acts in one: 403.
+	ErrOrganisationRequired = fmt.Errorf("%w: organisation required", ErrForbidden)
 	// ErrScopeMissing is returned if the credential or the role lacks a scope; see
 	// [ScopeError]: 403.
 	ErrScopeMissing = fmt.Errorf("%w: scope missing", ErrForbidden)

@@ -15,10 +15,12 @@ const (
 	MethodJWT    Method = "jwt"
 )
 
-// Principal is an authenticated caller in one organisation. It is a value:
-// copies share nothing that is ever changed. The zero value grants nothing.
+// Principal is an authenticated caller in one organisation, or a signed-in person in
+// none. It is a value: copies share nothing that is ever changed. The zero value grants
+// nothing.
 type Principal struct {
-	// OrgID is the one organisation the caller acts in.
+	// OrgID is the one organisation the caller acts in. It is [uuid.Nil] for a person
+	// whose token names none; see [Principal.InOrganisation].
 	OrgID uuid.UUID
 	// UserID is the member; for an API key, its owner.
 	UserID uuid.UUID
@@ -26,6 +28,9 @@ type Principal struct {
 	KeyID *uuid.UUID
 	// KeyExpiresAt is the expiry of that key. It is unused for a JWT.
 	KeyExpiresAt time.Time
+	// SessionID is the sign-in that a JWT of the server's own issuer comes from, else
+	// [uuid.Nil].
+	SessionID uuid.UUID
 	// Email is the member's address, for display and audit only. No decision depends on
 	// it.
 	Email string
@@ -44,11 +49,30 @@ type Principal struct {
 	AllWorkspaces bool
 	// Method is the kind of credential in use.
 	Method Method
+	// Confined reports that the sign-in behind a JWT is for OrgID only, such as one by
+	// the organisation's single sign-on or for one of its clients. The caller then learns
+	// nothing of other organisations.
+	Confined bool
+	// Program reports that a JWT was issued to an organisation's client, which acts for a
+	// person or as a service account.
+	Program bool
 	// RequestID links audit records to the request; empty outside HTTP.
 	RequestID string
 	// Remote is the address of the client, for the audit log; empty outside HTTP.
 	Remote string
 }
+
+// InOrganisation returns nil if the principal acts in an organisation, otherwise
+// [ErrOrganisationRequired].
+func (p Principal) InOrganisation() error {
+	if p.OrgID == uuid.Nil {
+		return ErrOrganisationRequired
+	}
+	return nil
+}
+
+// SignedIn reports whether the caller presented a token of a sign-in, not an API key.
+func (p Principal) SignedIn() bool { return p.Method == MethodJWT && p.KeyID == nil }
 
 // Require returns nil if the principal holds scope s in its organisation role,
 // otherwise a [ScopeError].
@@ -67,11 +91,12 @@ func (p Principal) ScopesIn(workspaceRole Role) ScopeSet {
 }
 
 // MayManageOwnKeys reports whether the caller may create, rotate and revoke its own API
-// keys. Signed-in people always may; an API key needs apikeys:create.
+// keys. Signed-in people always may. An API key needs apikeys:create, and so does a
+// program, whose key would outlive the person's consent.
 func (p Principal) MayManageOwnKeys() bool {
 	switch p.Method {
 	case MethodJWT:
-		return p.Role.Valid()
+		return p.Role.Valid() && (!p.Program || p.Scopes.Has(ScopeAPIKeysCreate))
 	case MethodAPIKey:
 		return p.Scopes.Has(ScopeAPIKeysCreate)
 	}

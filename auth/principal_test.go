@@ -61,6 +61,11 @@ func TestKeyManagement(t *testing.T) {
 	require.False(t, key.MayManageOwnKeys())
 	key.Scopes = auth.NewScopeSet(auth.ScopeAPIKeysCreate)
 	require.True(t, key.MayManageOwnKeys())
+	program := person
+	program.Program = true
+	require.False(t, program.MayManageOwnKeys(), "a program of an organisation")
+	program.Scopes = auth.NewScopeSet(auth.ScopeAPIKeysCreate)
+	require.True(t, program.MayManageOwnKeys())
 }
 
 // Only keys that people create may have any life. All other principals are limited.

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +108,7 @@ func def[T comparable](field *T, value T) {
 
 // lingerOf returns how long sessions of a key linger.
 func (o Options) lingerOf(key Key) time.Duration {
-	for _, root := range key.Roots {
+	for _, root := range slices.Concat(key.Roots, key.ServiceRoots) {
 		if strings.Contains(root, "://") {
 			return max(o.Linger, o.LingerRemote)
 		}

@@ -18,17 +18,22 @@ type Key struct {
 	// Roots are the roots that the user can see; see engine.SessionOptions and the
 	// engines that wrap others. Their order is irrelevant.
 	Roots []string
+	// ServiceRoots are further roots, which the server reads for the user whether or not
+	// the user can see them.
+	ServiceRoots []string
 }
 
 // optionsOf returns the options for a session of key.
 func optionsOf(key Key) engine.SessionOptions {
-	return engine.SessionOptions{Owner: key.Org, Roots: slices.Clone(key.Roots)}
+	return engine.SessionOptions{Owner: key.Org, Roots: slices.Concat(key.Roots, key.ServiceRoots)}
 }
 
 func (k Key) id() string {
-	roots := slices.Clone(k.Roots)
-	slices.Sort(roots)
-	return k.Org + "\x00" + k.User + "\x00" + strings.Join(roots, "\x00")
+	fields := []string{k.Org, k.User}
+	for _, roots := range [][]string{k.Roots, k.ServiceRoots} {
+		fields = append(append(fields, slices.Sorted(slices.Values(roots))...), "") // no root is empty
+	}
+	return strings.Join(fields, "\x00")
 }
 
 // Pool manages sessions. It is safe for concurrent use.
@@ -55,11 +60,12 @@ type Pool struct {
 // without changing the settings of the engine. It settles, which returns memory and
 // turn, when its time to linger is over or when another statement needs the room.
 type warm struct {
-	key, org, user string
-	session        engine.Session
-	since          time.Time
-	linger         time.Duration // the time to linger after since
-	lease          int64         // bytes still held; 0 once settled
+	key     Key
+	id      string // of key
+	session engine.Session
+	since   time.Time
+	linger  time.Duration // the time to linger after since
+	lease   int64         // bytes still held; 0 once settled
 }
 
 // New starts a pool over eng. The caller closes it before the engine.
@@ -151,7 +157,7 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 	}
 	if w := p.pick(id, false); w != nil {
 		if w.lease > 0 { // it started to linger during the wait
-			p.budget.release(w.org, w.user, w.lease)
+			p.budget.release(w.key.Org, w.key.User, w.lease)
 		}
 		return w.session, nil
 	}
@@ -195,11 +201,11 @@ func (p *Pool) pick(id string, lingering bool) *warm {
 // forget removes a warm session from both indexes.
 func (p *Pool) forget(e *list.Element) *warm {
 	w := p.lru.Remove(e).(*warm)
-	rest := slices.DeleteFunc(p.idle[w.key], func(x *list.Element) bool { return x == e })
+	rest := slices.DeleteFunc(p.idle[w.id], func(x *list.Element) bool { return x == e })
 	if len(rest) == 0 {
-		delete(p.idle, w.key)
+		delete(p.idle, w.id)
 	} else {
-		p.idle[w.key] = rest
+		p.idle[w.id] = rest
 	}
 	return w
 }
@@ -211,8 +217,7 @@ func (h *Held) Release() {
 
 func (p *Pool) release(h *Held) {
 	defer p.work.Done()
-	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), linger: p.opts.lingerOf(h.key),
-		lease: h.Lease.Memory}
+	w := &warm{key: h.key, id: h.key.id(), session: h.Session, since: p.opts.Now(), linger: p.opts.lingerOf(h.key), lease: h.Lease.Memory}
 	if h.oneOff || h.Session.Broken() {
 		p.discard(w)
 		return
@@ -232,7 +237,7 @@ func (p *Pool) keep(w *warm) {
 	if p.closed {
 		evicted = append(evicted, w)
 	} else {
-		p.idle[w.key] = append(p.idle[w.key], p.lru.PushBack(w))
+		p.idle[w.id] = append(p.idle[w.id], p.lru.PushBack(w))
 		for p.lru.Len() > p.opts.MaxIdle {
 			evicted = append(evicted, p.forget(p.lru.Front()))
 		}
@@ -248,7 +253,7 @@ func (p *Pool) settle(match func(*warm) bool) {
 		err := w.session.Idle(context.Background(), p.opts.IdleBytes/int64(p.opts.MaxIdle))
 		lease := w.lease
 		w.lease = 0
-		p.budget.release(w.org, w.user, lease)
+		p.budget.release(w.key.Org, w.key.User, lease)
 		if err != nil {
 			p.discard(w)
 		} else {
@@ -261,7 +266,7 @@ func (p *Pool) settle(match func(*warm) bool) {
 // reclaim closes warm sessions of organisations that run nothing, and ends the
 // processes that served them, because others wait for their memory.
 func (p *Pool) reclaim() {
-	p.dropWhere(func(w *warm) bool { return w.lease == 0 && !p.budget.working(w.org) })
+	p.dropWhere(func(w *warm) bool { return w.lease == 0 && !p.budget.working(w.key.Org) })
 	p.opts.Reclaim()
 }
 
@@ -287,15 +292,26 @@ func (p *Pool) discard(ws ...*warm) {
 	for _, w := range ws {
 		_ = w.session.Close()
 		if w.lease > 0 {
-			p.budget.release(w.org, w.user, w.lease)
+			p.budget.release(w.key.Org, w.key.User, w.lease)
 		}
 	}
 }
 
-// Drop closes the idle sessions for which match is true. Sessions in use are not
-// affected: after a change of visibility their key is not requested again.
-func (p *Pool) Drop(match func(org, user string) bool) int {
-	return p.dropWhere(func(w *warm) bool { return match(w.org, w.user) })
+// Idle returns the keys of the idle sessions.
+func (p *Pool) Idle() []Key {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	keys := make([]Key, 0, len(p.idle))
+	for _, elems := range p.idle {
+		keys = append(keys, elems[0].Value.(*warm).key)
+	}
+	return keys
+}
+
+// Drop closes the idle sessions for whose keys match is true. Sessions in use are not
+// affected.
+func (p *Pool) Drop(match func(Key) bool) int {
+	return p.dropWhere(func(w *warm) bool { return match(w.key) })
 }
 
 func (p *Pool) dropWhere(match func(*warm) bool) int {

@@ -3,6 +3,7 @@ package sessions_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,7 @@ type fakeSession struct {
 	roots   []string
 	scratch string
 	apart   bool
+	uploads bool
 	busy    atomic.Bool
 	broken  atomic.Bool
 	closed  atomic.Bool
@@ -40,7 +42,7 @@ func (e *fakeEngine) Open(_ context.Context, o engine.SessionOptions) (engine.Se
 	}
 	e.open.Add(1)
 	e.opened.Add(1)
-	return &fakeSession{eng: e, roots: o.Roots, scratch: o.Scratch, apart: o.Apart}, nil
+	return &fakeSession{eng: e, roots: o.Roots, scratch: o.Scratch, apart: o.Apart, uploads: o.Uploads}, nil
 }
 func (e *fakeEngine) Close() error                { return nil }
 func (s *fakeSession) Warm(context.Context) error { return nil }
@@ -319,8 +321,30 @@ func TestDropClosesTheIdleSessionsOfAUser(t *testing.T) {
 	p := newPool(t, eng, sessions.Options{})
 	acquire(t, p, sessions.Key{Org: "o", User: "a"}).Release()
 	acquire(t, p, sessions.Key{Org: "o", User: "b"}).Release()
-	require.Equal(t, 1, p.Drop(func(org, user string) bool { return user == "a" }))
+	require.Equal(t, 1, p.Drop(func(k sessions.Key) bool { return k.User == "a" }))
 	require.Equal(t, int64(1), eng.open.Load())
+}
+
+func TestServiceRootsMakeAnotherSession(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{})
+	own := sessions.Key{Org: "o", User: "a", Roots: []string{"/x", "/y"}}
+	service := sessions.Key{Org: "o", User: "a", Roots: []string{"/x"}, ServiceRoots: []string{"/y"}}
+	acquire(t, p, own).Release()
+	acquire(t, p, service).Release()
+	acquire(t, p, sessions.Key{Org: "o", User: "a", Roots: []string{"/y", "/x"}}).Release()
+	require.Equal(t, int64(2), eng.open.Load(), "the order of roots is irrelevant")
+	require.ElementsMatch(t, []sessions.Key{own, service}, sorted(p.Idle()))
+	require.Equal(t, 1, p.Drop(func(k sessions.Key) bool { return len(k.ServiceRoots) > 0 }))
+	require.Len(t, p.Idle(), 1)
+}
+
+// sorted sorts the roots of keys.
+func sorted(keys []sessions.Key) []sessions.Key {
+	for i := range keys {
+		slices.Sort(keys[i].Roots)
+	}
+	return keys
 }
 
 func TestCloseWaitsForRunningStatements(t *testing.T) {

@@ -26,7 +26,7 @@ func (p *Pool) Prepare(key Key) {
 	go func() {
 		defer p.work.Done()
 		if session := p.openWarm(key); session != nil {
-			p.keep(&warm{key: id, org: key.Org, user: key.User, session: session, since: p.opts.Now()})
+			p.keep(&warm{key: key, id: id, session: session, since: p.opts.Now()})
 		}
 		p.mu.Lock()
 		delete(p.opening, id)

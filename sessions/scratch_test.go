@@ -2,6 +2,7 @@ package sessions_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -66,4 +67,46 @@ func TestAClosedPoolOpensNothing(t *testing.T) {
 	require.NoError(t, p.Close(context.Background()))
 	_, err := p.Open(context.Background(), sessions.Key{Org: "o"}, "/scratch")
 	require.ErrorIs(t, err, sessions.ErrClosed)
+}
+
+// TestReadUpload checks that a file is read again, in a process of its own, only if another one
+// may have ended its process.
+func TestReadUpload(t *testing.T) {
+	fatal := func(class string) error { return &engine.Error{Kind: engine.KindFatal, Class: class} }
+	lost, crashed := fatal(engine.ClassLost), fatal(engine.ClassCrashed)
+	for name, c := range map[string]struct {
+		results []error
+		want    error
+	}{
+		"read": {[]error{nil}, nil}, "crashed": {[]error{crashed}, engine.ErrCrashed},
+		"lost and read": {[]error{lost, nil}, nil}, "lost and crashed": {[]error{lost, crashed}, engine.ErrCrashed},
+		"lost twice": {[]error{lost, lost}, engine.ErrLost}, "another error": {[]error{errors.ErrUnsupported}, errors.ErrUnsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eng := &fakeEngine{}
+			p := newPool(t, eng, sessions.Options{MaxRunning: 1})
+			tries := 0
+			err := p.ReadUpload(context.Background(), sessions.Key{Org: "o", User: "a"}, "/scratch", func(h *sessions.Held) error {
+				require.True(t, fake(h).uploads)
+				require.Equal(t, tries > 0, fake(h).apart)
+				require.Equal(t, "/scratch", fake(h).scratch)
+				require.Positive(t, h.Lease.Memory)
+				tries++
+				return c.results[tries-1]
+			})
+			require.ErrorIs(t, err, c.want)
+			require.Equal(t, len(c.results), tries)
+			require.Eventually(t, func() bool { return eng.open.Load() == 0 && p.Stats().Running == 0 }, 5*time.Second, time.Millisecond)
+		})
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	tries := 0
+	p := newPool(t, &fakeEngine{}, sessions.Options{})
+	err := p.ReadUpload(ended, sessions.Key{Org: "o", User: "a"}, "/scratch", func(*sessions.Held) error {
+		tries++
+		cancel()
+		return lost
+	})
+	require.ErrorIs(t, err, engine.ErrLost)
+	require.Equal(t, 1, tries, "nobody waits for the second try")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/epochcache"
 )
 
 // Record is the catalog's current record of a key.
@@ -42,20 +43,18 @@ type Store interface {
 	// Owner returns the member of an organisation, or the zero Owner if the user is not
 	// a member. It is called only for keys with the right secret.
 	Owner(ctx context.Context, org, user uuid.UUID) (Owner, error)
-	// TouchKey records a use of the key. It must not raise the catalog's epoch, which
+	// TouchKeys records a use of each key. It must not raise the catalog's epoch, which
 	// would empty every cache.
-	TouchKey(ctx context.Context, id uuid.UUID, at time.Time) error
+	TouchKeys(ctx context.Context, at time.Time, ids []uuid.UUID) error
 }
 
 // Options are the optional parts of an [Authenticator]; the zero value works.
 type Options struct {
 	// Epoch returns a number that changes with every change in the catalog that can
 	// affect a result: of a key, a role, a membership. If it returns an error, the
-	// epoch could not be confirmed and no key is accepted. Without Epoch nothing is
-	// cached.
-	Epoch func(context.Context) (uint64, error)
-	// CacheTTL bounds the age of a cached result within one epoch; default 30 s.
-	CacheTTL time.Duration
+	// epoch could not be confirmed and no key is accepted. It is called for every key and
+	// must be fast. Without Epoch nothing is cached.
+	Epoch func() (uint64, error)
 	// Now is the clock; default [time.Now].
 	Now func() time.Time
 	// Logger receives failures to record a use; nil discards them.
@@ -66,13 +65,13 @@ type Options struct {
 // use and owns one goroutine, which [Authenticator.Close] ends.
 type Authenticator struct {
 	store Store
-	epoch func(context.Context) (uint64, error)
+	epoch func() (uint64, error)
 	now   func() time.Time
 	used  *usage
 	// Accepted and refused keys have separate caches, so that a flood of wrong keys
 	// cannot evict valid ones.
-	accepted *cache[holder]
-	refused  *cache[*auth.Refusal]
+	accepted *epochcache.Cache[holder]
+	refused  *epochcache.Cache[*auth.Refusal]
 }
 
 var _ auth.Authenticator = (*Authenticator)(nil)
@@ -81,9 +80,6 @@ var _ auth.Authenticator = (*Authenticator)(nil)
 func New(store Store, opts Options) *Authenticator {
 	if opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.CacheTTL <= 0 {
-		opts.CacheTTL = 30 * time.Second
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -94,8 +90,8 @@ func New(store Store, opts Options) *Authenticator {
 		now:   opts.Now,
 		used:  newUsage(store, opts.Logger),
 
-		accepted: newCache[holder](opts.CacheTTL),
-		refused:  newCache[*auth.Refusal](opts.CacheTTL),
+		accepted: epochcache.New[holder](epochcache.Limit),
+		refused:  epochcache.New[*auth.Refusal](epochcache.Limit),
 	}
 }
 
@@ -106,27 +102,26 @@ func (a *Authenticator) Close() { a.used.close() }
 // Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
 //
 // A wrong key is cheap to refuse, because every key is verified before a caller is
-// turned away. A malformed key needs no call of the store. Any other wrong key needs
-// the epoch and a look-up by prefix, and the same key again within one epoch needs the
-// epoch only.
+// turned away. A malformed key needs no call of the store. Any other wrong key needs a
+// look-up by prefix. The same key again within one epoch, right or wrong, needs no call.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	key, err := Parse(bearer)
 	if err != nil {
 		return auth.Principal{}, &auth.Refusal{Prefix: claimedPrefix(bearer), Cause: err}
 	}
 	hash := key.Hash()
-	// The epoch is read before the record. If a change happens in between, the cached
-	// result is assigned to an old epoch and not used.
+	// The epoch is known before the record is read. If a change happens in between, the
+	// cached result is assigned to an old epoch and not used.
 	var epoch uint64
 	if a.epoch != nil {
-		if epoch, err = a.epoch(ctx); err != nil {
+		if epoch, err = a.epoch(); err != nil {
 			return auth.Principal{}, fmt.Errorf("%w: confirm catalog epoch: %w", auth.ErrUnavailable, err)
 		}
 	}
-	now := a.now()
-	known, cached := a.accepted.get(hash, epoch, now)
+	now, cacheHash := a.now(), epochcache.Hash(hash)
+	known, cached := a.accepted.Get(cacheHash, epoch)
 	if !cached {
-		if refusal, ok := a.refused.get(hash, epoch, now); ok {
+		if refusal, ok := a.refused.Get(cacheHash, epoch); ok {
 			return auth.Principal{}, refusal
 		}
 		known, err = a.verify(ctx, key, hash)
@@ -138,22 +133,23 @@ func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.P
 	switch {
 	case errors.As(err, &refusal):
 		if a.epoch != nil {
-			a.refused.put(hash, epoch, now, refusal)
+			a.refused.Put(cacheHash, epoch, refusal)
 		}
 		return auth.Principal{}, refusal
 	case err != nil:
 		return auth.Principal{}, err
 	case !cached && a.epoch != nil:
-		a.accepted.put(hash, epoch, now, known)
+		a.accepted.Put(cacheHash, epoch, known)
 	}
 	a.used.note(known.ID, known.LastUsedAt, now)
-	return principal(known), nil
+	return known.principal, nil
 }
 
-// holder is a verified key with its owner.
+// holder is a key whose secret is right, with its owner.
 type holder struct {
 	Record
 	Owner
+	principal auth.Principal
 }
 
 // verify looks up a key in the catalog. It looks up the owner only if the secret is
@@ -173,7 +169,7 @@ func (a *Authenticator) verify(ctx context.Context, key Key, hash Hash) (holder,
 	if err != nil {
 		return holder{}, fmt.Errorf("%w: look up owner of api key %s: %w", auth.ErrUnavailable, key.Prefix(), err)
 	}
-	return holder{record, owner}, nil
+	return holder{record, owner, principal(record, owner)}, nil
 }
 
 // refuse wraps cause in a refusal of an existing key. It returns nil for a nil cause.
@@ -197,25 +193,23 @@ func check(k holder, now time.Time) error {
 	return nil
 }
 
-func principal(k holder) auth.Principal {
-	id := k.ID
+// principal returns the caller that a key stands for while it is valid.
+func principal(k Record, owner Owner) auth.Principal {
 	p := auth.Principal{
 		OrgID:  k.OrgID,
 		UserID: k.UserID,
-		KeyID:  &id,
+		KeyID:  &k.ID,
 
 		KeyExpiresAt:  k.ExpiresAt,
 		AllWorkspaces: k.AllWorkspaces,
 
-		Email:   k.Email,
-		Role:    k.Role,
+		Email:   owner.Email,
+		Role:    owner.Role,
 		Granted: auth.StoredScopes(k.Scopes),
 		Method:  auth.MethodAPIKey,
+
+		WorkspaceID: k.WorkspaceID,
 	}
-	p.Scopes = p.Granted.Intersect(k.Role.Scopes())
-	if k.WorkspaceID != nil {
-		workspace := *k.WorkspaceID
-		p.WorkspaceID = &workspace
-	}
+	p.Scopes = p.Granted.Intersect(owner.Role.Scopes())
 	return p
 }

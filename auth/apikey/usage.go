@@ -7,16 +7,21 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/auth/epochcache"
 )
 
 const (
 	touchEvery   = time.Minute     // precision of last_used_at
+	touchDelay   = time.Second     // of a use until it is written, together with others
 	touchTimeout = 5 * time.Second // for one write
-	touchQueue   = 256             // uses waiting to be written
+	touchQueue   = 1024            // uses waiting to be written
+	touchBatch   = 256             // uses of one write
 )
 
 // usage records when keys were last used, at most once a minute for each key, outside
-// the request. If the queue is full, the use is dropped and a later use is recorded.
+// the request. Uses of many keys are written together, with the time of the last of them.
+// If the queue is full, the use is dropped and a later use is recorded.
 type usage struct {
 	store  Store
 	logger *slog.Logger
@@ -47,12 +52,39 @@ func newUsage(store Store, logger *slog.Logger) *usage {
 
 func (u *usage) run() {
 	defer close(u.done)
-	for t := range u.queue {
-		ctx, cancel := context.WithTimeout(context.Background(), touchTimeout)
-		if err := u.store.TouchKey(ctx, t.id, t.at); err != nil {
-			u.logger.Warn("record key use", slog.String("key_id", t.id.String()), slog.Any("error", err))
+	for first := range u.queue {
+		u.write(u.collect(first))
+	}
+}
+
+// collect returns a use together with those that follow within touchDelay.
+func (u *usage) collect(first touch) []touch {
+	timer := time.NewTimer(touchDelay)
+	defer timer.Stop()
+	batch := []touch{first}
+	for len(batch) < touchBatch {
+		select {
+		case next, open := <-u.queue:
+			if !open {
+				return batch
+			}
+			batch = append(batch, next)
+		case <-timer.C:
+			return batch
 		}
-		cancel()
+	}
+	return batch
+}
+
+func (u *usage) write(batch []touch) {
+	ids := make([]uuid.UUID, len(batch))
+	for i, t := range batch {
+		ids[i] = t.id
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), touchTimeout)
+	defer cancel()
+	if err := u.store.TouchKeys(ctx, batch[len(batch)-1].at, ids); err != nil {
+		u.logger.Warn("record key uses", slog.Int("keys", len(ids)), slog.Any("error", err))
 	}
 }
 
@@ -69,7 +101,7 @@ func (u *usage) note(id uuid.UUID, stored, now time.Time) {
 	default:
 		return
 	}
-	if len(u.last) >= maxCached {
+	if len(u.last) >= epochcache.Limit {
 		for old, at := range u.last {
 			if now.Sub(at) >= touchEvery {
 				delete(u.last, old)

@@ -2,7 +2,9 @@ package jwt_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/auth"
@@ -43,6 +45,39 @@ func TestTokenWithoutScopeCarriesNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, p.Granted.Empty(), "scope %q", scope)
 	}
+}
+
+func TestTokenWithoutOrganisation(t *testing.T) {
+	w := newWorld(t)
+	homeless := w.claims()
+	delete(homeless, "org")
+	token := sign(w.header(), homeless, w.rsa)
+	_, err := w.Authenticate(t.Context(), token)
+	require.ErrorIs(t, err, auth.ErrUnauthenticated, "only some issuers have such tokens")
+
+	issuer := jwt.Issuer{URL: home, Algorithms: []string{jwt.RS256}, Orgless: true,
+		Keys: keySet(t, jose.JSONWebKey{KeyID: "rsa", Key: w.rsa.Public()})}
+	authenticate := func(token string) (auth.Principal, error) {
+		a, err := jwt.New(w.members, []jwt.Issuer{issuer}, jwt.Options{Now: func() time.Time { return now }})
+		require.NoError(t, err)
+		return a.Authenticate(t.Context(), token)
+	}
+	p, err := authenticate(token)
+	require.NoError(t, err)
+	require.ErrorIs(t, p.InOrganisation(), auth.ErrOrganisationRequired)
+	require.Equal(t, w.ada, p.UserID)
+	require.Equal(t, auth.Role(""), p.Role, "roles belong to organisations")
+	require.True(t, p.Scopes.Empty())
+	require.False(t, p.MayManageOwnKeys())
+	_, err = authenticate(sign(w.header(), with(homeless, "sub", w.bob.String()), w.rsa))
+	require.ErrorIs(t, err, auth.ErrNoMember, "not a person")
+	p, err = authenticate(sign(w.header(), w.claims(), w.rsa))
+	require.NoError(t, err)
+	require.NoError(t, p.InOrganisation())
+
+	issuer.EmailSubjects = true
+	_, err = authenticate(sign(w.header(), with(with(homeless, "email", "ada@example.com"), "email_verified", true), w.rsa))
+	require.ErrorIs(t, err, auth.ErrUnauthenticated, "a foreign issuer speaks for its organisations only")
 }
 
 func TestTokenOfAForeignIssuer(t *testing.T) {

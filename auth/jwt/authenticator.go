@@ -2,20 +2,16 @@ package jwt
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rsa"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/epochcache"
 )
 
 // Member is a current member of an organisation.
@@ -29,29 +25,45 @@ type Member struct {
 // there is no such member. Implementations are safe for concurrent use.
 type Members interface {
 	MemberByID(ctx context.Context, org, user uuid.UUID) (Member, bool, error)
+	// PersonByID returns a person, with no role, who may be a member of no organisation.
+	// Service accounts are not people.
+	PersonByID(ctx context.Context, user uuid.UUID) (Member, bool, error)
 	// MemberByEmail compares addresses like the rest of the catalog.
 	MemberByEmail(ctx context.Context, org uuid.UUID, email string) (Member, bool, error)
 }
 
 // Options are the optional parts of an [Authenticator].
 type Options struct {
+	// Epoch returns a number that changes with every change in the catalog that can
+	// affect a result: of a role, a membership, a session. If it returns an error, the
+	// epoch could not be confirmed and no token is accepted. It is called for every token
+	// and must be fast. Without Epoch nothing is cached.
+	Epoch func() (uint64, error)
 	// Now is the clock; default [time.Now].
 	Now func() time.Time
 }
 
-// Authenticator verifies tokens. It is safe for concurrent use and does not cache
-// tokens or members.
+// Authenticator verifies tokens. It is safe for concurrent use.
 type Authenticator struct {
 	members Members
 	issuers map[string]*Issuer
+	epoch   func() (uint64, error)
 	now     func() time.Time
+	// Accepted and refused tokens have separate caches, so that a flood of tokens of
+	// former members cannot evict valid ones. refused holds the refusals that were
+	// decided by the catalog.
+	accepted *epochcache.Cache[verified]
+	refused  *epochcache.Cache[error]
 }
 
 var _ auth.Authenticator = (*Authenticator)(nil)
 
 // New returns an Authenticator for the given issuers. Errors wrap [ErrConfig].
 func New(members Members, issuers []Issuer, opts Options) (*Authenticator, error) {
-	a := &Authenticator{members: members, issuers: make(map[string]*Issuer, len(issuers)), now: opts.Now}
+	a := &Authenticator{
+		members: members, issuers: make(map[string]*Issuer, len(issuers)), epoch: opts.Epoch, now: opts.Now,
+		accepted: epochcache.New[verified](epochcache.Limit), refused: epochcache.New[error](epochcache.Limit),
+	}
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -70,7 +82,8 @@ func New(members Members, issuers []Issuer, opts Options) (*Authenticator, error
 // Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
 //
 // A wrong token causes no call of the catalog: the member is looked up only after the
-// signature, the audience and the times are verified.
+// signature, the audience and the times are verified. The same token again within one
+// epoch, of a member or not, causes none either.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	p, err := a.verify(ctx, bearer)
 	if errors.Is(err, auth.ErrUnauthenticated) {
@@ -80,91 +93,76 @@ func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.P
 }
 
 func (a *Authenticator) verify(ctx context.Context, bearer string) (auth.Principal, error) {
-	parts := strings.Split(bearer, ".")
-	if len(bearer) > maxToken || len(parts) != 3 || strings.ContainsAny(bearer, "\r\n") { // base64 decoders skip line ends
+	if len(bearer) > maxToken {
 		return auth.Principal{}, auth.ErrMalformed
 	}
-	h, err := parseHeader(parts[0])
+	// The epoch is known before the catalog is read. If a change happens in between, the
+	// cached result is assigned to an old epoch and not used.
+	var epoch uint64
+	if a.epoch != nil {
+		var err error
+		if epoch, err = a.epoch(); err != nil {
+			return auth.Principal{}, fmt.Errorf("%w: confirm catalog epoch: %w", auth.ErrUnavailable, err)
+		}
+	}
+	hash := sha256.Sum256([]byte(bearer))
+	if known, ok := a.accepted.Get(hash, epoch); ok {
+		current, err := known.signature.current(ctx)
+		if err != nil {
+			return auth.Principal{}, err
+		}
+		if current {
+			return known.principal, known.checkTimes(a.now())
+		}
+	}
+	s, err := a.signed(ctx, bearer)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	name, err := peekIssuer(parts[1])
-	if err != nil {
+	if err, ok := a.refused.Get(hash, epoch); ok {
 		return auth.Principal{}, err
 	}
-	issuer := a.issuers[name]
-	if issuer == nil {
-		return auth.Principal{}, refuse("unknown issuer")
+	known, err := a.identify(ctx, s)
+	switch {
+	case a.epoch == nil:
+	case err == nil:
+		a.accepted.Put(hash, epoch, known)
+	case errors.Is(err, auth.ErrUnauthenticated):
+		a.refused.Put(hash, epoch, err)
 	}
-	payload, err := verifySignature(ctx, bearer, h, issuer)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	var c claims
-	if !decodeJSON(payload, &c) {
-		return auth.Principal{}, auth.ErrMalformed
-	}
-	return a.principal(ctx, issuer, &c)
+	return known.principal, err
 }
 
-// verifySignature returns the payload that the issuer signed.
-func verifySignature(ctx context.Context, token string, h header, issuer *Issuer) ([]byte, error) {
-	if !slices.Contains(issuer.Algorithms, h.alg) {
-		return nil, refuse("alg not accepted")
-	}
-	key, err := issuer.Keys.Key(ctx, h.kid)
-	if err != nil {
-		return nil, err
-	}
-	if !fits(key, h.alg) {
-		return nil, refuse("key does not fit alg")
-	}
-	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(h.alg)})
-	if err != nil {
-		return nil, auth.ErrMalformed
-	}
-	payload, err := signed.Verify(key.Key)
-	if err != nil {
-		return nil, refuse("signature")
-	}
-	return payload, nil
+// verified is a verified token with the caller that it stands for while it is valid.
+type verified struct {
+	signature
+	principal auth.Principal
+	// sessionEnd is zero if the issuer's sessions are not known.
+	sessionEnd time.Time
 }
 
-// fits reports whether a key of the issuer may verify signatures of alg. The type of
-// the key must match, and its own attributes must not contradict.
-func fits(key jose.JSONWebKey, alg string) bool {
-	if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != alg {
-		return false
+// checkTimes returns an error if the token or its session has expired since.
+func (v verified) checkTimes(now time.Time) error {
+	if !v.sessionEnd.IsZero() && !now.Before(v.sessionEnd) {
+		return auth.ErrRevoked
 	}
-	switch public := key.Key.(type) {
-	case *rsa.PublicKey:
-		return alg == RS256 && public.N.BitLen() >= 2048
-	case *ecdsa.PublicKey:
-		return alg == ES256 && public.Curve == elliptic.P256()
-	case ed25519.PublicKey:
-		return alg == EdDSA
-	}
-	return false
+	return v.claims.checkTimes(now)
 }
 
-// principal turns signed claims into a principal with the member's current role.
-func (a *Authenticator) principal(ctx context.Context, issuer *Issuer, c *claims) (auth.Principal, error) {
-	if c.Issuer != issuer.URL {
-		return auth.Principal{}, refuse("iss")
-	}
-	if !slices.Contains(c.Audience, issuer.Audience) {
-		return auth.Principal{}, refuse("aud")
-	}
-	if err := c.checkTimes(a.now()); err != nil {
-		return auth.Principal{}, err
-	}
+// identify looks up the caller of a token with the member's current role.
+func (a *Authenticator) identify(ctx context.Context, s signature) (verified, error) {
+	issuer, c := s.issuer, s.claims
 	org, err := issuer.organisation(c.Organisation)
 	if err != nil {
-		return auth.Principal{}, err
+		return verified{}, err
+	}
+	session, live, err := issuer.session(ctx, c.Session, org, a.now())
+	if err != nil {
+		return verified{}, err
 	}
 	member, err := a.member(ctx, issuer, org, c)
 	if err != nil {
-		return auth.Principal{}, err
+		return verified{}, err
 	}
 	p := auth.Principal{
 		OrgID:   org,
@@ -173,15 +171,20 @@ func (a *Authenticator) principal(ctx context.Context, issuer *Issuer, c *claims
 		Role:    member.Role,
 		Granted: issuer.DefaultScopes,
 		Method:  auth.MethodJWT,
+
+		SessionID: session,
+		Confined:  live.Org != uuid.Nil || len(issuer.Organisations) > 0,
+		Program:   live.Program,
 	}
 	if c.Scope != nil {
 		p.Granted = auth.StoredScopes(strings.Split(*c.Scope, " "))
 	}
 	p.Scopes = p.Granted.Intersect(p.Role.Scopes())
-	return p, nil
+	return verified{s, p, live.Until}, nil
 }
 
-// member returns the member that the token identifies.
+// member returns the member that the token identifies, or the person if org is
+// [uuid.Nil].
 func (a *Authenticator) member(ctx context.Context, issuer *Issuer, org uuid.UUID, c *claims) (Member, error) {
 	if c.Subject == "" {
 		return Member{}, refuse("sub missing")
@@ -199,12 +202,17 @@ func (a *Authenticator) member(ctx context.Context, issuer *Issuer, org uuid.UUI
 		if !ok {
 			return Member{}, refuse("sub is not an id")
 		}
-		m, found, err = a.members.MemberByID(ctx, org, user)
+		if org == uuid.Nil {
+			m, found, err = a.members.PersonByID(ctx, user)
+			m.Role = ""
+		} else {
+			m, found, err = a.members.MemberByID(ctx, org, user)
+		}
 	}
 	switch {
 	case err != nil:
 		return Member{}, fmt.Errorf("%w: look up member: %w", auth.ErrUnavailable, err)
-	case !found || !m.Role.Valid():
+	case !found || org != uuid.Nil && !m.Role.Valid():
 		return Member{}, auth.ErrNoMember
 	}
 	return m, nil

@@ -11,5 +11,8 @@
 //   - Claims are read from the bytes whose signature was checked.
 //   - Only sub (or a verified e-mail), org and scope identify the caller and the
 //     scopes of the token. The role and the membership come from the catalog.
+//   - A token without an organisation gives a principal without role and scopes.
+//   - The sessions of the server's own tokens are looked up. A token of a session that has
+//     ended is refused.
 //   - Times are exact: no leeway is added to exp or nbf.
 package jwt

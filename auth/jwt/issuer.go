@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
@@ -24,8 +25,15 @@ const (
 // KeySource returns the public keys of one issuer. [KeySet] implements it.
 type KeySource interface {
 	// Key returns the key with that id. Errors wrap [auth.ErrUnauthenticated] if there
-	// is none and [auth.ErrUnavailable] if that is not known.
+	// is none and [auth.ErrUnavailable] if that is not known. It is called for every
+	// token and must be fast.
 	Key(ctx context.Context, kid string) (jose.JSONWebKey, error)
+}
+
+// Sessions checks sessions. Implementations are safe for concurrent use.
+type Sessions interface {
+	// Live returns a session, or the zero value if it has ended.
+	Live(ctx context.Context, session uuid.UUID) (auth.LiveSession, error)
 }
 
 // Issuer is a party whose tokens are accepted.
@@ -43,9 +51,17 @@ type Issuer struct {
 	// catalog. The member is found by the email claim, which email_verified must
 	// confirm. sub is required but not used.
 	EmailSubjects bool
+	// AccessTokensOnly refuses tokens whose typ is not at+jwt, such as ID tokens.
+	AccessTokensOnly bool
+	// Sessions, if not nil, has the sessions of its tokens. A token then needs a sid claim
+	// with the id of a session that has not ended.
+	Sessions Sessions
 	// Organisations limits the organisations of its tokens; empty means any. If it
 	// holds exactly one, a token without an org claim is for that one.
 	Organisations []uuid.UUID
+	// Orgless accepts tokens without an org claim as those of people in no organisation.
+	// It has no effect on an issuer of e-mail subjects or of one organisation.
+	Orgless bool
 	// DefaultScopes holds the scopes of a token without a scope claim. The zero value
 	// grants nothing.
 	DefaultScopes auth.ScopeSet
@@ -72,11 +88,14 @@ func (i *Issuer) verify() error {
 	return nil
 }
 
-// organisation returns the organisation that the token acts in.
+// organisation returns the organisation that the token acts in, or [uuid.Nil] for none.
 func (i *Issuer) organisation(claim *string) (uuid.UUID, error) {
 	if claim == nil {
-		if len(i.Organisations) == 1 {
+		switch {
+		case len(i.Organisations) == 1:
 			return i.Organisations[0], nil
+		case i.Orgless && !i.EmailSubjects && len(i.Organisations) == 0:
+			return uuid.Nil, nil
 		}
 		return uuid.Nil, refuse("org missing")
 	}
@@ -88,4 +107,31 @@ func (i *Issuer) organisation(claim *string) (uuid.UUID, error) {
 		return uuid.Nil, refuse("organisation not allowed for the issuer")
 	}
 	return org, nil
+}
+
+// session returns the session that the token belongs to, or zero values if the issuer's
+// sessions are not known. It refuses a token whose session has ended, and one for an
+// organisation that the session is not for.
+func (i *Issuer) session(ctx context.Context, claim *string, org uuid.UUID, now time.Time) (id uuid.UUID, live auth.LiveSession,
+	err error) {
+	if i.Sessions == nil {
+		return uuid.Nil, live, nil
+	}
+	if claim == nil {
+		return uuid.Nil, live, refuse("sid missing")
+	}
+	id, ok := parseID(*claim)
+	if !ok {
+		return uuid.Nil, live, refuse("sid is not an id")
+	}
+	live, err = i.Sessions.Live(ctx, id)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: look up session: %w", auth.ErrUnavailable, err)
+	case !now.Before(live.Until):
+		err = auth.ErrRevoked
+	case live.Org != uuid.Nil && live.Org != org:
+		err = refuse("org is not that of the session")
+	}
+	return id, live, err
 }

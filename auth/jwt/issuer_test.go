@@ -51,12 +51,20 @@ type world struct {
 type members struct {
 	byID    map[[2]uuid.UUID]jwt.Member
 	byEmail map[string]jwt.Member
+	people  map[uuid.UUID]jwt.Member
 	err     error
+	calls   int
 }
 
 func (m *members) MemberByID(_ context.Context, org, user uuid.UUID) (jwt.Member, bool, error) {
+	m.calls++
 	member, ok := m.byID[[2]uuid.UUID{org, user}]
 	return member, ok, m.err
+}
+
+func (m *members) PersonByID(_ context.Context, user uuid.UUID) (jwt.Member, bool, error) {
+	person, ok := m.people[user]
+	return person, ok, m.err
 }
 
 func (m *members) MemberByEmail(_ context.Context, org uuid.UUID, email string) (jwt.Member, bool, error) {
@@ -86,6 +94,7 @@ func newWorld(t *testing.T) *world {
 	w.members = &members{
 		byID:    map[[2]uuid.UUID]jwt.Member{{w.org, w.ada}: ada, {w.org, w.bob}: bob},
 		byEmail: map[string]jwt.Member{w.org.String() + " ada@example.com": ada, w.otherOrg.String() + " ada@example.com": ada},
+		people:  map[uuid.UUID]jwt.Member{w.ada: ada},
 	}
 	homeKeys := keySet(t,
 		jose.JSONWebKey{KeyID: "rsa", Key: w.rsa.Public()},
@@ -182,4 +191,16 @@ func with(o object, name string, value any) object {
 		o[name] = value
 	}
 	return o
+}
+
+// TestIssuersOfOrganisationsConfine checks that a token of an issuer that is limited to some
+// organisations reaches nothing of a person elsewhere.
+func TestIssuersOfOrganisationsConfine(t *testing.T) {
+	w := newWorld(t)
+	p, err := w.Authenticate(t.Context(), w.foreignToken(func(object) {}))
+	require.NoError(t, err)
+	require.True(t, p.Confined)
+	p, err = w.Authenticate(t.Context(), sign(w.header(), w.claims(), w.rsa))
+	require.NoError(t, err)
+	require.False(t, p.Confined)
 }

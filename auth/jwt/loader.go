@@ -9,15 +9,16 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"time"
+
+	"github.com/lakewarden/lakewarden/auth/outbound"
 )
 
-// maxKeySet bounds the size of a key set document.
+// maxKeySet bounds the file of a key set, in bytes.
 const maxKeySet = 1 << 20
 
-// FromURL reads a key set over HTTPS. Plain HTTP is allowed for loopback only.
-// Redirects are not followed, because the operator named the location. A nil client
-// means a client with a timeout of 10 s. Errors wrap [ErrConfig].
+// FromURL reads a key set over HTTPS by [outbound.Client]. Plain HTTP is allowed for
+// loopback only. Redirects are not followed, because the operator named the location.
+// client may be nil. Errors wrap [ErrConfig].
 func FromURL(address string, client *http.Client) (Loader, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -26,18 +27,14 @@ func FromURL(address string, client *http.Client) (Loader, error) {
 	if u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
 		return nil, fmt.Errorf("%w: key set address must use https", ErrConfig)
 	}
-	own := http.Client{Timeout: 10 * time.Second}
-	if client != nil {
-		own = *client
-	}
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	bounded := outbound.Client(client)
 	return func(ctx context.Context) ([]byte, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
 			return nil, err
 		}
 		req.Header.Set("Accept", "application/jwk-set+json, application/json")
-		resp, err := own.Do(req)
+		resp, err := bounded.Do(req)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +42,7 @@ func FromURL(address string, client *http.Client) (Loader, error) {
 		if resp.StatusCode != http.StatusOK {
 			return nil, fmt.Errorf("key set address answered %d", resp.StatusCode)
 		}
-		return readBounded(resp.Body)
+		return io.ReadAll(resp.Body)
 	}, nil
 }
 
@@ -57,16 +54,12 @@ func FromFile(path string) Loader {
 			return nil, err
 		}
 		defer func() { _ = f.Close() }()
-		return readBounded(f)
+		data, err := io.ReadAll(io.LimitReader(f, maxKeySet+1))
+		if err == nil && len(data) > maxKeySet {
+			err = errors.New("key set is larger than 1 MiB")
+		}
+		return data, err
 	}
-}
-
-func readBounded(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxKeySet+1))
-	if err == nil && len(data) > maxKeySet {
-		err = errors.New("key set is larger than 1 MiB")
-	}
-	return data, err
 }
 
 func loopback(host string) bool {

@@ -18,6 +18,8 @@ const maxToken = 8 << 10
 // header is a token's header after its parameters were checked.
 type header struct {
 	alg, kid string
+	// accessToken reports the type of RFC 9068, which no other token has.
+	accessToken bool
 }
 
 // harmless holds the header parameters that may be present. The thumbprints are
@@ -45,7 +47,9 @@ func parseHeader(part string) (header, error) {
 		}
 	}
 	switch strings.ToLower(typ) { // media types ignore case: RFC 7515 §4.1.9
-	case "jwt", "at+jwt", "application/at+jwt":
+	case "jwt":
+	case "at+jwt", "application/at+jwt":
+		h.accessToken = true
 	default:
 		return header{}, refuse("typ not accepted")
 	}
@@ -62,6 +66,9 @@ type claims struct {
 	IssuedAt      *numericDate `json:"iat"`
 	Organisation  *string      `json:"org"`
 	Scope         *string      `json:"scope"`
+	Session       *string      `json:"sid"`
+	ID            string       `json:"jti"`
+	Client        string       `json:"client_id"`
 	Email         string       `json:"email"`
 	EmailVerified *bool        `json:"email_verified"`
 }
@@ -116,6 +123,14 @@ const maxSkew = time.Minute
 // numericDate is a number of seconds since 1970, possibly with a fraction. The decoder
 // refuses strings.
 type numericDate float64
+
+// time returns the date, or the zero time for a missing one.
+func (d *numericDate) time() time.Time {
+	if d == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(float64(*d) * 1e6)).UTC()
+}
 
 // audience is one string or a list of them.
 type audience []string

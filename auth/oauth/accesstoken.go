@@ -1,0 +1,182 @@
+package oauth
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/google/uuid"
+	"github.com/ory/fosite"
+	"github.com/ory/fosite/handler/oauth2"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/jwt"
+	"github.com/lakewarden/lakewarden/auth/session"
+)
+
+// accessClaims are the claims of an access token (RFC 9068).
+type accessClaims struct {
+	Issuer   string `json:"iss"`
+	Audience string `json:"aud"`
+	Subject  string `json:"sub"`
+	Expiry   int64  `json:"exp"`
+	IssuedAt int64  `json:"iat"`
+	ID       string `json:"jti"`
+	Client   string `json:"client_id"`
+	Session  string `json:"sid"`
+	Scope    string `json:"scope"`
+	Org      string `json:"org,omitempty"`
+}
+
+// accessToken signs an access token.
+func (s *Server) accessToken(ctx context.Context, g *granted, client string, scopes auth.ScopeSet) (string, error) {
+	now := s.now()
+	expiry := now.Add(AccessLife)
+	if expiry.After(g.session.ExpiresAt) {
+		expiry = g.session.ExpiresAt
+	}
+	claims := accessClaims{
+		Issuer: s.issuer, Audience: jwt.Audience, Subject: g.session.User.String(), Expiry: expiry.Unix(), IssuedAt: now.Unix(),
+		ID: uuid.NewString(), Client: client, Session: g.session.ID.String(), Scope: scopes.String(),
+	}
+	if g.org != uuid.Nil {
+		claims.Org = g.org.String()
+	}
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		return "", fmt.Errorf("encode claims: %w", err)
+	}
+	signer, err := s.keys.Sign(ctx, (&jose.SignerOptions{}).WithType("at+jwt"))
+	if err != nil {
+		return "", err
+	}
+	signed, err := signer.Sign(payload)
+	if err != nil {
+		return "", fmt.Errorf("sign access token: %w", err)
+	}
+	return signed.CompactSerialize()
+}
+
+// strategy generates tokens for fosite. Codes and refresh tokens are random and checked by
+// the store, so they need no validation here.
+type strategy struct{ *Server }
+
+var _ oauth2.CoreStrategy = (*strategy)(nil)
+
+func signature(token string) string { return hex.EncodeToString(session.Hash(token)) }
+
+func opaque() (token, sig string, err error) {
+	token = session.NewSecret()
+	return token, signature(token), nil
+}
+
+// AccessTokenSignature implements oauth2.AccessTokenStrategy.
+func (*strategy) AccessTokenSignature(_ context.Context, token string) string {
+	return signature(token)
+}
+
+// GenerateAccessToken implements oauth2.AccessTokenStrategy.
+func (s *strategy) GenerateAccessToken(ctx context.Context, r fosite.Requester) (token, sig string, err error) {
+	g, ok := r.GetSession().(*granted)
+	client, known := r.GetClient().(*registered)
+	if !ok || !known {
+		return "", "", errors.New("request has no session")
+	}
+	token, err = s.accessToken(ctx, g, client.ID, g.effective(client.Client))
+	return token, signature(token), err
+}
+
+// effective returns the scopes of the next access token.
+func (g *granted) effective(c Client) auth.ScopeSet {
+	scopes := g.scopes.Intersect(c.Scopes)
+	if g.narrowed != nil {
+		scopes = scopes.Intersect(*g.narrowed)
+	}
+	return scopes
+}
+
+// ValidateAccessToken implements oauth2.AccessTokenStrategy. Access tokens are verified by
+// auth/jwt alone.
+func (*strategy) ValidateAccessToken(context.Context, fosite.Requester, string) error {
+	return fosite.ErrInactiveToken
+}
+
+// RefreshTokenSignature implements oauth2.RefreshTokenStrategy.
+func (*strategy) RefreshTokenSignature(_ context.Context, token string) string {
+	return signature(token)
+}
+
+// GenerateRefreshToken implements oauth2.RefreshTokenStrategy.
+func (*strategy) GenerateRefreshToken(context.Context, fosite.Requester) (token, sig string, err error) {
+	return opaque()
+}
+
+// ValidateRefreshToken implements oauth2.RefreshTokenStrategy.
+func (*strategy) ValidateRefreshToken(context.Context, fosite.Requester, string) error { return nil }
+
+// AuthorizeCodeSignature implements oauth2.AuthorizeCodeStrategy.
+func (*strategy) AuthorizeCodeSignature(_ context.Context, code string) string {
+	return signature(code)
+}
+
+// GenerateAuthorizeCode implements oauth2.AuthorizeCodeStrategy.
+func (*strategy) GenerateAuthorizeCode(context.Context, fosite.Requester) (code, sig string, err error) {
+	return opaque()
+}
+
+// ValidateAuthorizeCode implements oauth2.AuthorizeCodeStrategy.
+func (*strategy) ValidateAuthorizeCode(context.Context, fosite.Requester, string) error { return nil }
+
+// Issue returns tokens of a stored session for its client and its organisation, with all
+// scopes of the client, without a request of the client. Errors of [Access] are returned as
+// they are.
+func (s *Server) Issue(ctx context.Context, of session.Session) (session.Tokens, error) {
+	client, err := s.find(ctx, of.Client)
+	if err != nil {
+		return session.Tokens{}, err
+	}
+	org, err := s.organisation(ctx, of, client, of.Org)
+	if err != nil {
+		return session.Tokens{}, err
+	}
+	given := &granted{session: of, org: org, scopes: client.Scopes}
+	access, err := s.accessToken(ctx, given, client.ID, given.scopes)
+	if err != nil {
+		return session.Tokens{}, err
+	}
+	r := fosite.NewRequest()
+	r.Client, r.Session = &registered{Client: client}, given
+	stored, err := (&store{s}).grantOf(session.GrantRefresh, r, RefreshLife)
+	if err != nil {
+		return session.Tokens{}, err
+	}
+	refresh, sig, _ := opaque()
+	if err := s.grants.CreateGrant(ctx, hashOf(sig), stored); err != nil {
+		return session.Tokens{}, err
+	}
+	return session.Tokens{AccessToken: access, TokenType: "Bearer", ExpiresIn: int64(AccessLife / time.Second), RefreshToken: refresh,
+		Scope: given.scopes.String()}, nil
+}
+
+// organisation returns the organisation that tokens of a session are for, if the user may
+// act in it. Without a wish it is the one that the client or the session is limited to.
+func (s *Server) organisation(ctx context.Context, of session.Session, client Client, wanted uuid.UUID) (uuid.UUID, error) {
+	org := wanted
+	for _, limit := range []uuid.UUID{client.Org, of.Org} {
+		switch {
+		case limit == uuid.Nil:
+		case org == uuid.Nil:
+			org = limit
+		case org != limit:
+			return uuid.Nil, fmt.Errorf("%w: another organisation", auth.ErrForbidden)
+		}
+	}
+	if org == uuid.Nil {
+		return org, nil
+	}
+	return org, s.access.Allow(ctx, of, org)
+}
