@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
 	"github.com/lakewarden/lakewarden/api/middleware"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -34,19 +35,17 @@ func audit(auditor *caller.Auditor) func(huma.Context, func(huma.Context)) {
 }
 
 func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
-	url := ctx.URL()
-	entry := catalog.AuditEntry{
-		Action: ctx.Operation().OperationID, Resource: url.Path, Outcome: outcomeOf(status),
-		RequestID: problem.RequestID(ctx.Context()),
-	}
-	entry.Details, _ = json.Marshal(map[string]int{"status": status}) // an integer: cannot fail
-	if p, err := auth.PrincipalFrom(ctx.Context()); err == nil {
-		entry.Remote = p.Remote
-		entry.Org, entry.User = catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
-		if p.KeyID != nil {
-			entry.Key = catalog.KeyID(p.KeyID.String())
+	action, resource, outcome := ctx.Operation().OperationID, ctx.URL().Path, outcomeOf(status)
+	var entry catalog.AuditEntry
+	if who, err := caller.From(ctx.Context()); err == nil {
+		entry = caller.NewEntry(who, action, resource, outcome)
+	} else {
+		r, _ := humachi.Unwrap(ctx)
+		entry = catalog.AuditEntry{
+			Action: action, Resource: resource, Outcome: outcome, RequestID: problem.RequestID(ctx.Context()), Remote: middleware.Remote(r),
 		}
 	}
+	entry.Details, _ = json.Marshal(map[string]int{"status": status}) // an integer: cannot fail
 	return entry
 }
 

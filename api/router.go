@@ -12,22 +12,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/lakewarden/lakewarden/api/browser"
 	"github.com/lakewarden/lakewarden/api/docs"
 	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/api/oauth2"
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/domain"
+	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/api/ops/infer"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/api/pages"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/spill"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/api/v1/domains"
+	identityroutes "github.com/lakewarden/lakewarden/api/v1/identity"
 	"github.com/lakewarden/lakewarden/api/v1/organisations"
 	"github.com/lakewarden/lakewarden/api/v1/policies"
 	"github.com/lakewarden/lakewarden/api/v1/queries"
@@ -41,9 +47,15 @@ type Deps struct {
 	Keys          admin.APIKeys
 	Organisations admin.Organisations
 	Members       admin.Members
+	Lifecycles    identity.Organisations
+	Users         identity.Users
+	Self          identity.Self
+	Invitations   identity.Invitations
 	Workspaces    admin.Workspaces
 	Audit         admin.AuditLog
-	Storage       admin.StorageConfigs
+	Storage       storage.Configs
+	Sharing       storage.Sharing
+	Moves         *storage.Moves
 	Tables        access.Tables
 	TableFiles    table.Files
 	Writes        write.Service
@@ -57,6 +69,19 @@ type Deps struct {
 	Operations    operation.Service
 	Stored        query.Stored
 	Limits        v1.Limits
+	ProviderLinks identity.ProviderLinks
+	// PublicURL is the address under which clients reach the server.
+	PublicURL   string
+	SSOSettings identity.SSOSettings
+	SSO         identity.SSO
+	SSOLogout   identity.SSOLogout
+	// Clients, ServiceAccounts and OAuth let programs in.
+	Clients         identity.Clients
+	ServiceAccounts identity.ServiceAccounts
+	OAuth           oauth2.Server
+	Recovery        identity.Recovery
+	Passwords       identity.Passwords
+	Pages           *pages.Pages
 	// Spill buffers on disk the parts of responses that clients have not read yet.
 	Spill *spill.Store
 
@@ -70,7 +95,8 @@ type Deps struct {
 	// MetricsElsewhere omits /metrics, which another listener serves: see
 	// [MetricsHandler].
 	MetricsElsewhere bool
-	Rate             middleware.Rate
+	// Rate limits each caller, and OrganisationRate all callers of one organisation.
+	Rate, OrganisationRate middleware.Rate
 	// TrustedProxies are the proxies that may name the client for which they forward.
 	TrustedProxies middleware.TrustedProxies
 	Version        string
@@ -100,21 +126,27 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 	r.NotFound(middleware.NotFound)
 	r.MethodNotAllowed(middleware.MethodNotAllowed(r))
 
-	var spec *huma.OpenAPI
-	r.Group(func(r chi.Router) {
-		r.Use(
-			middleware.Authenticate(deps.Authenticator, middleware.NewFailures(middleware.DefaultFailureRate, nil), auditRefusal(deps.Auditor)),
-			middleware.RateLimit(middleware.NewLimiter(deps.Rate, nil)),
-		)
-		spec = register(headRouter{r}, deps)
-	})
+	limits := middleware.RateLimits{
+		Caller: middleware.NewLimiter(deps.Rate, nil), Organisation: middleware.NewLimiter(deps.OrganisationRate, nil),
+	}
+	identified := r.With(
+		middleware.ResourceMetadata(deps.OAuth.Issuer+oauth2.ResourcePath),
+		middleware.Authenticate(deps.Authenticator, middleware.NewFailures(middleware.DefaultFailureRate, nil), auditRefusal(deps.Auditor)),
+		limits.Handler,
+	)
+	spec := register(v1.Doors{
+		Adapter: humachi.NewAdapter(headRouter{identified}),
+		Open:    humachi.NewAdapter(headRouter{r.With(limits.Handler)}),
+	}, deps)
 	fixed.Set(methodsOf(spec))
+	deps.OAuth.Routes(r.With(limits.Handler), identified)
+	deps.Pages.Routes(r.With(limits.Handler))
 	open(headRouter{r}, deps, spec)
 	return r, spec
 }
 
 // register adds every route below /v1.
-func register(r chi.Router, deps Deps) *huma.OpenAPI {
+func register(adapter huma.Adapter, deps Deps) *huma.OpenAPI {
 	config := huma.DefaultConfig("Lakewarden", deps.Version)
 	config.Info.Description = "Governance in front of Delta Lake tables: every rule holds on every path. " +
 		"In request bodies a member that is null is the same as one that is left out, unless its description says otherwise."
@@ -127,15 +159,23 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"BearerAuth": {Type: "http", Scheme: "bearer", Description: "An API key (lw_…) or a JWT of a configured issuer"},
 	}
-	api := humachi.New(r, config)
+	api := huma.NewAPI(config, adapter)
 	api.UseMiddleware(audit(deps.Auditor))
 	organisations.KeyRoutes(api, deps.Keys)
 	organisations.Routes(api, deps.Organisations)
+	organisations.LifecycleRoutes(api, deps.Lifecycles)
 	organisations.MemberRoutes(api, deps.Members)
+	organisations.UserRoutes(api, deps.Users)
+	organisations.SelfRoutes(api, deps.Self)
 	organisations.WorkspaceRoutes(api, deps.Workspaces)
 	organisations.AuditRoutes(api, deps.Audit)
+	identityroutes.InvitationRoutes(api, deps.Invitations)
+	identityroutes.ClientRoutes(api, deps.Clients)
+	identityroutes.ServiceAccountRoutes(api, deps.ServiceAccounts)
 	storages.Routes(api, deps.Storage, deps.Operations)
 	storages.CredentialRoutes(api, deps.Storage)
+	storages.SharingRoutes(api, deps.Sharing)
+	storages.MoveRoutes(api, deps.Moves, deps.Operations)
 	tables.Routes(api, deps.Tables)
 	tables.FileRoutes(api, deps.TableFiles)
 	tables.RowRoutes(api, deps.Writes)
@@ -152,6 +192,12 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	policies.Routes(api, deps.Policies, deps.Simulation)
 	queries.Routes(api, deps.Queries, deps.Stored, deps.Spill)
 	queries.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)
+	identityroutes.ProviderAppRoutes(api, deps.ProviderLinks.Apps)
+	door := identityroutes.Door{Cookies: browser.NewCookies(deps.PublicURL), Remote: middleware.Remote}
+	identityroutes.PasswordRoutes(api, deps.Recovery, deps.Passwords, door)
+	identityroutes.ProviderLinkRoutes(api, deps.ProviderLinks, door)
+	identityroutes.SSOSettingRoutes(api, deps.SSOSettings)
+	identityroutes.SSORoutes(api, deps.SSO, deps.SSOLogout, door)
 	v1.LimitRoutes(api, deps.Limits)
 	v1.AllowNulls(api.OpenAPI())
 	return api.OpenAPI()

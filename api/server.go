@@ -32,9 +32,9 @@ func (s Server) Serve(ctx context.Context, l net.Listener) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		// Bodies and replies have no timeout here: see [middleware.Pace].
-		// The limit of headers is larger than the middleware's, which sends the API's own
-		// error.
-		MaxHeaderBytes: 64 << 10,
+		// The limit of the request line and headers is much larger than the middleware's,
+		// which sends the API's own error: net/http answers 431 in a form of its own.
+		MaxHeaderBytes: 256 << 10,
 		ErrorLog:       slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)

@@ -36,7 +36,7 @@ func Authenticate(authenticator auth.Authenticator, failures *Failures,
 				var wait time.Duration
 				var limited []string
 				if failures != nil {
-					wait, limited = failures.count(r, refusal)
+					wait, limited = failures.Count(Remote(r), refusal)
 				}
 				if refused != nil && (wait == 0 || limited != nil) {
 					refused(r, refusal, limited)

@@ -9,7 +9,7 @@
 // The order, outermost first: [RequestID], [TrustedProxies.Handler], [AccessLog],
 // [Metrics.Handler], [EmptyBodies], [Recover], [Headers], [Pace.Handler],
 // [Sizes.Handler], [BodyErrors], [FixedPaths.Handler]; then, for routes that need a
-// caller, [Authenticate] and [RateLimit].
+// caller, [Authenticate] and [RateLimits.Handler].
 //
 // Invariants:
 //   - Logs and metrics see every request exactly once, including those that panic or are

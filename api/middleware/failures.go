@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"hash/maphash"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"time"
@@ -35,12 +34,16 @@ func NewFailures(rate Rate, now func() time.Time) *Failures {
 	return &Failures{limiter: NewLimiter(rate, now), reports: NewLimiter(Rate{PerMinute: 1, Burst: 1}, now), seed: maphash.MakeSeed()}
 }
 
-// count counts a refused credential. It returns how long the client has to wait if one of
-// the credential's names exceeds the rate, else 0. limited holds the kinds of the names
-// that exceed it and were not reported within the last minute.
-func (f *Failures) count(r *http.Request, refusal *auth.Refusal) (wait time.Duration, limited []string) {
+// Count counts a refused credential that came from an address. It returns how long the
+// client has to wait if one of the credential's names exceeds the rate, else 0. limited
+// holds the kinds of the names that exceed it and were not reported within the last
+// minute.
+//
+// A door that verifies credentials of its own, such as secrets of clients, counts the
+// refused ones here and names the account in the refusal.
+func (f *Failures) Count(remote string, refusal *auth.Refusal) (wait time.Duration, limited []string) {
 	for _, name := range []struct{ kind, value string }{
-		{"address", network(Remote(r))}, {"prefix", refusal.Prefix}, {"account", refusal.Account},
+		{"address", network(remote)}, {"prefix", refusal.Prefix}, {"account", refusal.Account},
 	} {
 		if name.value == "" && name.kind != "address" {
 			continue

@@ -13,9 +13,6 @@ type Rate struct {
 	Burst int
 }
 
-// DefaultRate is the rate of each key or person.
-var DefaultRate = Rate{PerMinute: 6000, Burst: 200}
-
 // Limiter limits many callers to one rate each, by the generic cell rate algorithm: the
 // state of a caller is the time at which its burst is available in full again.
 //
@@ -71,6 +68,15 @@ func (l *Limiter) Take(caller string) Decision {
 	l.purge(now)
 	l.full[caller] = now.Add(used)
 	return Decision{Allowed: true, Remaining: int((l.window - used) / l.interval), Reset: used}
+}
+
+// giveBack undoes an allowed call of a caller that was refused for another reason.
+func (l *Limiter) giveBack(caller string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if full, ok := l.full[caller]; ok {
+		l.full[caller] = full.Add(-l.interval)
+	}
 }
 
 // purge drops callers whose burst is available in full, once the entries have doubled.

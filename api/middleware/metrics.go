@@ -22,7 +22,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lakewarden_http_request_seconds",
 			Help:    "Time from a request's arrival to the end of its reply. Status 499 is a client that went away.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+			Buckets: []float64{.0001, .0002, .0003, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"route", "method", "status"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lakewarden_http_requests_in_flight",

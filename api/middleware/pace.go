@@ -77,6 +77,7 @@ type pacedWriter struct {
 	mu   sync.Mutex
 	sent bool // the reply has begun
 	slow bool // the body was too slow
+	cut  bool // the handler has interrupted the reading of the body
 	done bool // the body was read to its end
 	// until is the read deadline that the handler has set, or zero.
 	until time.Time
@@ -88,9 +89,15 @@ func (w *pacedWriter) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.until = t
+	if w.done {
+		// No read follows, except that by which net/http detects a client that goes away: it would
+		// take a deadline for that, and end all further requests of the connection, too.
+		return nil
+	}
 	if t.IsZero() {
 		return nil // the next read sets the deadline of the pace
 	}
+	w.cut = w.cut || !t.After(time.Now())
 	return w.control.SetReadDeadline(t)
 }
 
@@ -125,7 +132,7 @@ func (w *pacedWriter) begin() {
 	w.mu.Lock()
 	first, unread := !w.sent, w.body != nil && !w.done && !w.slow
 	w.sent = true
-	if first && w.slow {
+	if first && (w.slow || w.cut) {
 		w.Header().Set("Connection", "close")
 	}
 	w.mu.Unlock()

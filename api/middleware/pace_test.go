@@ -228,3 +228,29 @@ func TestUnreadReplyIsCutOff(t *testing.T) {
 		t.Fatal("the server waits")
 	}
 }
+
+// TestDeadlineAfterBodyDoesNotEndTheRequest interrupts the reading of a body that has already been
+// read: net/http would take the client for gone, in this request and in all others of the connection.
+func TestDeadlineAfterBodyDoesNotEndTheRequest(t *testing.T) {
+	conn, in := dialPaced(t, quick, func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		if err == nil {
+			err = http.NewResponseController(w).SetReadDeadline(time.Now())
+		}
+		select {
+		case <-r.Context().Done():
+			err = r.Context().Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+		if err != nil {
+			problem.Write(w, r, err)
+		}
+	})
+	for range 2 {
+		say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody")
+		reply, err := http.ReadResponse(in, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, reply.StatusCode)
+		require.NoError(t, reply.Body.Close())
+	}
+}

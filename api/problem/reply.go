@@ -87,7 +87,7 @@ func newReply(ctx context.Context, p Problem, cause error) *Reply {
 		r.headers.Set("Retry-After", strconv.Itoa(int(p.RetryAfter/time.Second)))
 	}
 	if p.Status == http.StatusUnauthorized {
-		r.headers.Set("WWW-Authenticate", challenge(cause))
+		r.headers.Set("WWW-Authenticate", withMetadata(ctx, challenge(cause)))
 	}
 	return r
 }

@@ -4,7 +4,11 @@ import (
 	"context"
 
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/password"
+	"github.com/lakewarden/lakewarden/auth/provider"
+	"github.com/lakewarden/lakewarden/auth/sso"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/secret"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -20,6 +24,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 	"github.com/lakewarden/lakewarden/engine/storage"
+	"github.com/lakewarden/lakewarden/engine/storage/move"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -34,12 +39,14 @@ const storageUnavailable = "storage_unavailable"
 
 // rows are tried in order; the narrower sentinel of a family precedes the wider.
 var rows = []row{
+	{"catalog/secret.ErrUnavailable", secret.ErrUnavailable, "key_service_unavailable"},
 	{"auth.ErrExpired", auth.ErrExpired, "credential_expired"},
 	{"auth.ErrRevoked", auth.ErrRevoked, "credential_revoked"},
 	{"auth.ErrMalformed", auth.ErrMalformed, "unauthenticated"},
 	{"auth.ErrNoMember", auth.ErrNoMember, "unauthenticated"},
 	{"auth.ErrNoPrincipal", auth.ErrNoPrincipal, "unauthenticated"},
 	{"auth.ErrUnauthenticated", auth.ErrUnauthenticated, "unauthenticated"},
+	{"auth.ErrOrganisationRequired", auth.ErrOrganisationRequired, "organisation_required"},
 	{"auth.ErrScopeMissing", auth.ErrScopeMissing, "insufficient_scope"},
 	{"auth.ErrScopeEscalation", auth.ErrScopeEscalation, "scope_escalation"},
 	{"auth.ErrExpiryEscalation", auth.ErrExpiryEscalation, "expiry_escalation"},
@@ -48,24 +55,49 @@ var rows = []row{
 	{"auth.ErrUnknownScope", auth.ErrUnknownScope, "invalid_field"},
 	{"auth.ErrUnknownRole", auth.ErrUnknownRole, "invalid_field"},
 	{"auth.ErrUnavailable", auth.ErrUnavailable, "unavailable"},
+	{"auth/password.ErrBusy", password.ErrBusy, "server_busy"},
 
+	{"auth/sso.ErrIssuer", sso.ErrIssuer, "issuer_refused"},
+	{"auth/sso.ErrUnavailable", sso.ErrUnavailable, "identity_provider_unavailable"},
+	{"auth/sso.ErrRefused", sso.ErrRefused, "sign_in_refused"},
+	{"auth/sso.ErrLogoutToken", sso.ErrLogoutToken, "invalid_request"},
+	{"auth/sso.ErrDomain", sso.ErrDomain, "invalid_field"},
+	{"auth/sso.ErrRecord", sso.ErrRecord, "domain_not_verified"},
+	{"auth/sso.ErrResolver", sso.ErrResolver, "resolver_unavailable"},
+
+	{"auth/provider.ErrUnknown", provider.ErrUnknown, "not_found"},
+	{"auth/provider.ErrGrant", provider.ErrGrant, "provider_refused"},
+	{"auth/provider.ErrClient", provider.ErrClient, "provider_app_rejected"},
+	{"auth/provider.ErrUnavailable", provider.ErrUnavailable, "provider_unavailable"},
+
+	{"catalog.ErrWorkspaceNotFound", catalog.ErrWorkspaceNotFound, "invalid_field"},
 	{"catalog.ErrNotFound", catalog.ErrNotFound, "not_found"},
 	{"catalog.ErrExists", catalog.ErrExists, "already_exists"},
 	{"catalog.ErrVersionConflict", catalog.ErrVersionConflict, "version_conflict"},
 	{"catalog.ErrInvalid", catalog.ErrInvalid, "invalid_field"},
 	{"catalog.ErrAmbiguous", catalog.ErrAmbiguous, "ambiguous"},
 	{"catalog.ErrLastAdmin", catalog.ErrLastAdmin, "last_admin"},
+	{"catalog.ErrTooManyOrganisations", catalog.ErrTooManyOrganisations, "too_many_organisations"},
 	{"catalog.ErrDefaultWorkspace", catalog.ErrDefaultWorkspace, "default_workspace"},
 	{"catalog.ErrWorkspaceInUse", catalog.ErrWorkspaceInUse, "workspace_in_use"},
 	{"catalog.ErrLocationTaken", catalog.ErrLocationTaken, "location_taken"},
+	{"catalog.ErrSandbox", catalog.ErrSandbox, "sandbox_config"},
+	{"catalog.ErrAttached", catalog.ErrAttached, "already_attached"},
+	{"catalog.ErrUndoExpired", catalog.ErrUndoExpired, "undo_window_expired"},
+	{"catalog.ErrUndoClosed", catalog.ErrUndoClosed, "undo_window_closed"},
+	{"catalog.ErrQuota", catalog.ErrQuota, "quota_exceeded"},
 	{"catalog.ErrTableState", catalog.ErrTableState, "table_state"},
 	{"catalog.ErrRevoked", catalog.ErrRevoked, "credential_not_usable"},
 	{"catalog.ErrOperationLive", catalog.ErrOperationLive, "operation_running"},
+	{"catalog.ErrMoveUnderWay", catalog.ErrMoveUnderWay, "move_under_way"},
+	{"catalog.ErrTableMoving", catalog.ErrTableMoving, "table_moving"},
 	{"catalog.ErrDomainInUse", catalog.ErrDomainInUse, "domain_in_use"},
 	{"catalog.ErrDomainKind", catalog.ErrDomainKind, "domain_type_mismatch"},
 	{"catalog.ErrDomainCycle", catalog.ErrDomainCycle, "domain_cycle"},
 	{"catalog.ErrValueChange", catalog.ErrValueChange, "value_change_running"},
 	{"catalog.ErrDomainsChanged", catalog.ErrDomainsChanged, "commit_conflict"},
+	{"catalog.ErrDomainTaken", catalog.ErrDomainTaken, "domain_taken"},
+	{"catalog.ErrConsent", catalog.ErrConsent, "forbidden"},
 	{"catalog.ErrDenied", catalog.ErrDenied, "forbidden"},
 	{"catalog.ErrNoActor", catalog.ErrNoActor, "unauthenticated"},
 	{"catalog.ErrUnavailable", catalog.ErrUnavailable, "unavailable"},
@@ -150,6 +182,9 @@ var rows = []row{
 	{"engine/storage.ErrEndpointUnknown", storage.ErrEndpointUnknown, "invalid_location"},
 	{"engine/storage.ErrNotAtomic", storage.ErrNotAtomic, "storage_not_usable"},
 	{"engine/storage.ErrContent", storage.ErrContent, "storage_not_usable"},
+	{"engine/storage/move.ErrOccupied", move.ErrOccupied, "destination_not_empty"},
+	{"engine/storage/move.ErrSourceChanged", move.ErrSourceChanged, "source_changed"},
+	{"engine/storage/move.ErrDamaged", move.ErrDamaged, "storage_not_usable"},
 
 	{"context.DeadlineExceeded", context.DeadlineExceeded, "unavailable"},
 	{"context.Canceled", context.Canceled, "unavailable"}, // cancelled by the server; see clientGone

@@ -8,11 +8,17 @@ import (
 
 // Limits are the server's limits, as GET /v1/limits returns them.
 type Limits struct {
-	BodyBytes            int64 `json:"body_bytes" doc:"Largest JSON body"`
-	BodyRows             int64 `json:"body_rows" doc:"Largest number of rows in one write request"`
-	SQLBytes             int64 `json:"sql_bytes" doc:"Longest statement"`
-	RequestsPerMinute    int   `json:"requests_per_minute" doc:"Per key"`
-	RequestBurst         int   `json:"request_burst"`
+	BodyBytes         int64 `json:"body_bytes" doc:"Largest JSON body"`
+	BodyRows          int64 `json:"body_rows" doc:"Largest number of rows in one write request"`
+	SQLBytes          int64 `json:"sql_bytes" doc:"Longest statement"`
+	RequestsPerMinute int   `json:"requests_per_minute" doc:"Per API key or person"`
+	RequestBurst      int   `json:"request_burst"`
+
+	OrganisationRequestsPerMinute int `json:"organisation_requests_per_minute" doc:"Of all keys and people of the organisation together"`
+	OrganisationRequestBurst      int `json:"organisation_request_burst"`
+	RefusedCredentialsPerMinute   int `json:"refused_credentials_per_minute" doc:"By address, by prefix of a key and by account"`
+	ClientTokensPerMinute         int `json:"client_tokens_per_minute" doc:"Tokens of one service account"`
+
 	QueryTimeoutMS       int64 `json:"query_timeout_ms" doc:"Used when timeout_ms is not sent"`
 	MaxQueryTimeoutMS    int64 `json:"max_query_timeout_ms"`
 	JSONRows             int64 `json:"json_rows" doc:"Rows of a JSON result"`

@@ -28,7 +28,7 @@ type Operation struct {
 type operationProgress struct {
 	Done  int64  `json:"done"`
 	Total *int64 `json:"total" doc:"null when it is not known"`
-	Unit  string `json:"unit" doc:"What is counted: rows, files, objects"`
+	Unit  string `json:"unit" doc:"What is counted: rows, files, objects, rules, folders"`
 }
 
 type operationError struct {

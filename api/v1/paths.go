@@ -25,6 +25,8 @@ type OrgPath struct {
 	OrgID string `path:"org_id" format:"uuid"`
 }
 
+func (in OrgPath) organisation() (catalog.OrgID, error) { return OrgID(in.OrgID) }
+
 // OrgID parses the id of an organisation.
 func OrgID(text string) (catalog.OrgID, error) { return catalog.ParseID[catalog.OrgID](text) }
 

@@ -24,6 +24,15 @@ type Route struct {
 	// the caller's role in that workspace counts too. The route checks the credential
 	// only; the operation checks the scope in the workspace.
 	Local bool
+	// OrScope is a further scope that suffices in some configurations. It is for routes
+	// with Local.
+	OrScope auth.Scope
+	// Open reports that the route needs no credential and ignores one that is sent. It
+	// has no principal. Its calls are limited by address.
+	Open bool
+	// Orgless reports that the route also serves people whose token names no
+	// organisation. All other routes refuse them.
+	Orgless bool
 	// Created makes 201 the status of success.
 	Created bool
 	// Camel reports that the fields of the resource are camelCase, in errors too.
@@ -84,16 +93,24 @@ func Add[I, T any](api huma.API, rt Route, handler func(context.Context, *I) (T,
 	})
 }
 
-// authorise checks the scopes that every caller of the route needs.
+// authorise checks the organisation and the scopes that every caller of the route needs.
 func (rt Route) authorise(ctx context.Context) error {
+	if rt.Open {
+		return nil
+	}
 	p, err := auth.PrincipalFrom(ctx)
 	if err != nil {
 		return err
 	}
+	if !rt.Orgless {
+		if err := p.InOrganisation(); err != nil {
+			return err
+		}
+	}
 	if rt.Scope == "" {
 		return nil
 	}
-	if rt.Local && p.Granted.Has(rt.Scope) {
+	if rt.Local && (p.Granted.Has(rt.Scope) || rt.OrScope != "" && p.Granted.Has(rt.OrScope)) {
 		return nil
 	}
 	return p.Require(rt.Scope)
@@ -114,9 +131,9 @@ func (rt Route) Operation(api huma.API) huma.Operation {
 		// Middleware bounds the size of bodies, because its reply has the API's form. The
 		// framework's own limit is disabled.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
-		Security:  []map[string][]string{{"BearerAuth": rt.scopes()}},
+		Security:  rt.security(),
 		Responses: map[string]*huma.Response{},
-		Metadata:  map[string]any{"camel": rt.Camel},
+		Metadata:  map[string]any{"camel": rt.Camel, openKey: rt.Open},
 		// The scope is checked before parameters and body are decoded, so that a caller
 		// without it learns nothing else and causes little work.
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
@@ -140,11 +157,16 @@ func (rt Route) Operation(api huma.API) huma.Operation {
 	return op
 }
 
-func (rt Route) scopes() []string {
-	if rt.Scope == "" {
-		return []string{}
+// security describes the credential that the route needs; nil means none.
+func (rt Route) security() []map[string][]string {
+	scopes := []string{}
+	switch {
+	case rt.Open:
+		return nil
+	case rt.Scope != "":
+		scopes = append(scopes, string(rt.Scope))
 	}
-	return []string{string(rt.Scope)}
+	return []map[string][]string{{"BearerAuth": scopes}}
 }
 
 // addErrors adds the statuses with the error body and those without.

@@ -1,6 +1,8 @@
 package access
 
 import (
+	"time"
+
 	"github.com/lakewarden/lakewarden/api/ops/memo"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -14,6 +16,7 @@ type memory struct {
 	roots   *memo.Cache[VisibleRoots]
 	tables  *memo.Cache[[]catalog.Resolved]
 	visible *memo.Cache[map[catalog.TableID]catalog.DeltaID] // for checks of running work
+	uses    *tableUses
 }
 
 // maxRemembered bounds each kind of answer.
@@ -25,5 +28,6 @@ func newMemory() memory {
 		rules: memo.NewCache[rules](maxRemembered), roots: memo.NewCache[VisibleRoots](maxRemembered),
 		tables:  memo.NewCache[[]catalog.Resolved](maxRemembered),
 		visible: memo.NewCache[map[catalog.TableID]catalog.DeltaID](maxRemembered),
+		uses:    &tableUses{at: map[catalog.TableID]time.Time{}},
 	}
 }

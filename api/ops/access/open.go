@@ -91,9 +91,9 @@ func (o Tables) Open(ctx context.Context, a caller.Identity, ref Ref) (Table, er
 	return t, t.CheckRows(ctx)
 }
 
-// Permit returns an error unless the caller has a scope where a configuration is.
-func (o Tables) Permit(ctx context.Context, a caller.Identity, config catalog.ConfigID, scope auth.Scope) error {
-	return o.permissions.Permits(ctx, a.Viewer, config, scope)
+// Permit returns an error unless the caller has one of the scopes where a configuration is.
+func (o Tables) Permit(ctx context.Context, a caller.Identity, config catalog.ConfigID, anyOf ...auth.Scope) error {
+	return o.permissions.Permits(ctx, a.Viewer, config, anyOf...)
 }
 
 // Version returns the newest version of a table.
@@ -274,6 +274,9 @@ func (r Ref) locate(ctx context.Context, store catalog.Tables, a caller.Identity
 func (o Tables) openHead(
 	ctx context.Context, t catalog.LocatedTable, maxAge *time.Duration,
 ) (catalog.LocatedTable, *delta.Snapshot, error) {
+	if err := o.used(ctx, t); err != nil {
+		return t, nil, err
+	}
 	snap, err := o.lake.Recent(ctx, t, maxAge)
 	if !errors.Is(err, lake.ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
 		return t, snap, o.refuseHead(ctx, t, snap, err)

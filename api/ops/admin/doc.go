@@ -1,9 +1,8 @@
-// Package admin manages the members, workspaces, keys, policies and storage of an
-// organisation.
+// Package admin manages an organisation: its settings, members, workspaces, API keys,
+// policies and audit log.
 //
-// What may not go in here: reads and changes of rows.
+// What may not go in here: reads and changes of rows, storage configurations (package
+// storage), signing in (package identity).
 //
-// Invariants:
-//   - No caller grants rights that exceed their own.
-//   - A credential is stored encrypted, and is tested before it is used.
+// Invariant: no caller grants rights that exceed their own.
 package admin

@@ -5,11 +5,17 @@ import (
 	"maps"
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
 // Organisations reads and configures the caller's organisation.
-type Organisations struct{ Store catalog.Store }
+type Organisations struct {
+	Store catalog.Store
+	// SandboxRoot is the directory that contains those of the sandboxes; empty means that
+	// there are none.
+	SandboxRoot string
+}
 
 // Get returns the organisation to its members. Others get catalog.ErrNotFound.
 func (o Organisations) Get(ctx context.Context, id catalog.OrgID) (catalog.Organisation, error) {
@@ -30,8 +36,17 @@ type ConfigPatch struct {
 
 // PatchConfig changes settings. Concurrent changes of different settings all succeed.
 func (o Organisations) PatchConfig(ctx context.Context, id catalog.OrgID, patch ConfigPatch) (catalog.Organisation, error) {
-	if _, err := caller.In(ctx, id); err != nil {
+	a, err := caller.In(ctx, id)
+	if err != nil {
 		return catalog.Organisation{}, err
+	}
+	if patch.Features[catalog.FeatureSandbox] {
+		if err := a.Require(auth.ScopeOrgUpdate); err != nil {
+			return catalog.Organisation{}, err
+		}
+		if err := o.ensureSandbox(ctx, id); err != nil {
+			return catalog.Organisation{}, err
+		}
 	}
 	return retryConflict(func() (catalog.Organisation, error) {
 		org, err := o.Store.Organisation(ctx, id)

@@ -11,6 +11,7 @@ import (
 // Identity is the caller of an operation, with the catalog's types.
 type Identity struct {
 	auth.Principal
+	// Org is empty for a person whose token names no organisation.
 	Org    catalog.OrgID
 	User   catalog.UserID
 	Viewer catalog.Viewer
@@ -34,7 +35,7 @@ func In(ctx context.Context, org catalog.OrgID) (Identity, error) {
 	if err != nil {
 		return a, err
 	}
-	if a.Org != org {
+	if a.Org == "" || a.Org != org {
 		return a, catalog.ErrNotFound
 	}
 	return a, nil

@@ -46,16 +46,23 @@ func NewChanges(domains Service, audit *caller.Auditor, logger *slog.Logger, hol
 }
 
 // change does work that changes a value in rows, as an operation, which does not end with the
-// request, and describes the domain after it.
+// request, and describes the domain after it. check refuses the work: before the operation
+// begins, and again when its turn has come.
 func (o Service) change(
-	ctx context.Context, v valued, async bool, work func(context.Context) error, result func(Changed) any,
+	ctx context.Context, v valued, async bool, check, work func(context.Context) error, result func(Changed) any,
 ) (Changed, *catalog.Operation, error) {
+	if err := check(ctx); err != nil {
+		return Changed{}, nil, err
+	}
 	patience := o.Operations.Patience
 	if async {
 		patience = 0
 	}
 	return operation.StartAndWait(ctx, o.Operations, v.actor, catalog.OperationRewrite, patience,
 		func(ctx context.Context, _ *operation.Task) (Changed, error) {
+			if err := check(ctx); err != nil {
+				return Changed{}, err
+			}
 			if err := work(ctx); err != nil {
 				return Changed{}, err
 			}

@@ -243,13 +243,9 @@ func (o Service) set(
 			return Described{}, &OutsideError{Rows: outside.Rows}
 		}
 	}
-	before, err := o.previous(ctx, c)
+	before, d, err := o.exchange(ctx, c, p, change)
 	if err != nil {
 		return Described{}, err
-	}
-	d, err := change(catalog.ColumnDomainAt{Column: p.Column, Parent: p.Parent})
-	if err != nil {
-		return Described{}, changeError(err)
 	}
 	var outside Outside
 	if err = o.settle(ctx, c.actor.Org, c.located().DeltaID); err == nil {
@@ -266,6 +262,30 @@ func (o Service) set(
 		out.Outside = &outside
 	}
 	return out, err
+}
+
+// maxExchanges bounds the repetitions of a change that others interrupt.
+const maxExchanges = 10
+
+// exchange changes the domain of a column, and returns the domain that it replaced and the
+// new one. If another request changes the domain in between, it starts again: an undo must
+// not bring back a domain that was replaced before.
+func (o Service) exchange(
+	ctx context.Context, c column, p proposal, change func(catalog.ColumnDomainAt) (catalog.ColumnDomain, error),
+) (before previous, d catalog.ColumnDomain, err error) {
+	for range maxExchanges {
+		if before, err = o.previous(ctx, c); err != nil {
+			return before, d, err
+		}
+		d, err = change(catalog.ColumnDomainAt{
+			Column: p.Column, Parent: p.Parent,
+			ExpectNone: before.none, Expected: before.domain.Domain.ID, ExpectedVersion: before.domain.Domain.Version,
+		})
+		if !errors.Is(err, catalog.ErrVersionConflict) {
+			break
+		}
+	}
+	return before, d, changeError(err)
 }
 
 // changeError returns the errors of the catalog as those of this package.

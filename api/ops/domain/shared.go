@@ -114,7 +114,7 @@ func (o Service) ReplaceShared(
 	if err != nil {
 		return Shared{}, err
 	}
-	before, err := o.formerShared(ctx, org, id)
+	before, err := o.previousShared(ctx, org, id)
 	if err != nil {
 		return Shared{}, err
 	}
@@ -212,26 +212,15 @@ func (o Service) replaces(ctx context.Context, a caller.Identity, u use, content
 	if content.Kind != u.Domain.Kind {
 		return ErrKind
 	}
-	if content.Source != nil {
-		return o.suitsSource(ctx, c, u.parent, *content.Source)
+	misfit, err := o.suitsContent(ctx, c, u.parent, content.DomainSpec, content.Values)
+	switch {
+	case err != nil:
+	case misfit == misfitBounds:
+		err = fault.Invalid("range", "must be written as the columns of the domain write it: 42, not 042")
+	case misfit == misfitValues:
+		err = fault.Invalid("values", "must be written as the columns of the domain write them: 42, not 042")
 	}
-	if content.Range != nil {
-		bounds, err := boundsOf(u.value.Type, *content.Range)
-		if err == nil && bounds != *content.Range {
-			err = fault.Invalid("range", "must be written as the columns of the domain write it: 42, not 042")
-		}
-		return err
-	}
-	for _, v := range content.Values {
-		t := u.value.Type
-		if content.Kind == catalog.DomainHierarchical && v.Parent == "" {
-			t = u.parent.Type
-		}
-		if text, message := canonical(t, v.Value); message != "" || text != v.Value {
-			return fault.Invalid("values", "must be written as the columns of the domain write them: 42, not 042")
-		}
-	}
-	return nil
+	return err
 }
 
 // shared describes a shared domain. A list of many has neither values nor dependants.

@@ -84,7 +84,7 @@ func (o Service) outsideParent(
 	case d.Domain.Kind == catalog.DomainHierarchical:
 		return "", nil
 	case d.Domain.Range != nil:
-		return "NOT coalesce(" + within(value, parent.Type, *d.Domain.Range) + ", false)", nil
+		return "NOT coalesce(" + rules.Bounds(*d.Domain.Range).Contain(parent.Type, value) + ", false)", nil
 	case d.Domain.Source == nil:
 		values, err := o.Store.DomainValues(ctx, c.actor.Org, d.Domain.ID)
 		g.Rows = map[string]*sqlguard.InlineRows{listedName: listed(values.Values)}
@@ -110,20 +110,4 @@ func listed(values []catalog.DomainValue) *sqlguard.InlineRows {
 		rows[i] = []any{v.Value}
 	}
 	return sqlguard.NewInlineRows([]engine.Column{{Name: "value", Type: sqltype.Varchar, Nullable: true}}, rows)
-}
-
-// within returns the condition that a value is between bounds.
-func within(value string, t delta.DataType, bounds catalog.DomainRangeBounds) string {
-	low, high := " > ", " < "
-	if bounds.Inclusive {
-		low, high = " >= ", " <= "
-	}
-	var parts []string
-	if bounds.Min != "" {
-		parts = append(parts, value+low+rules.Literal(t, bounds.Min))
-	}
-	if bounds.Max != "" {
-		parts = append(parts, value+high+rules.Literal(t, bounds.Max))
-	}
-	return strings.Join(parts, " AND ")
 }

@@ -16,9 +16,14 @@ type previous struct {
 	none bool
 }
 
-// previous returns the domain that a column has, with its values if they are its own.
+// previous returns the domain that a column has, seen by the caller or not, with its values
+// if they are its own.
 func (o Service) previous(ctx context.Context, c column) (previous, error) {
-	d, err := o.domain(ctx, c)
+	domains, err := o.Store.TableDomains(ctx, c.actor.Org, c.located().DeltaID)
+	if err != nil {
+		return previous{}, err
+	}
+	d, err := find(domains, c.table.FileName(c.field))
 	if errors.Is(err, catalog.ErrNotFound) {
 		return previous{none: true}, nil
 	}
@@ -53,8 +58,8 @@ func (o Service) undo(ctx context.Context, c column, d catalog.ColumnDomain, p p
 	return err
 }
 
-// formerShared returns a shared domain as it is before a change.
-func (o Service) formerShared(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (catalog.NewDomain, error) {
+// previousShared returns a shared domain as it is before a change.
+func (o Service) previousShared(ctx context.Context, org catalog.OrgID, id catalog.DomainID) (catalog.NewDomain, error) {
 	d, err := o.Store.Domain(ctx, org, id)
 	if err != nil {
 		return catalog.NewDomain{}, err

@@ -194,38 +194,60 @@ func (v valued) canonical(field, text string, parent bool) (string, error) {
 	return out, err
 }
 
-// suits returns the values of a shared domain for a column, whose type each of them must
-// have, in its canonical form.
+// suits returns the values of a shared domain for a column.
 func (o Service) suits(ctx context.Context, c column, parent delta.Field, d catalog.Domain) ([]catalog.DomainValue, error) {
+	var values []catalog.DomainValue
+	if d.Listed() {
+		listed, err := o.Store.DomainValues(ctx, c.actor.Org, d.ID)
+		if err != nil {
+			return nil, err
+		}
+		values = listed.Values
+	}
+	misfit, err := o.suitsContent(ctx, c, parent, d.DomainSpec, recreated(values))
+	if misfit != "" {
+		err = fault.Invalid("domain_id", "has %s that are not written as the column writes them: 42, not 042", misfit)
+	}
+	return values, err
+}
+
+// What a column may write in another way than a shared domain.
+const (
+	misfitBounds = "bounds"
+	misfitValues = "values"
+)
+
+// suitsContent checks that a column can have the content of a shared domain. misfit says
+// whether bounds or values are not the canonical texts of the column's type; err may then
+// say what is wrong with a bound.
+func (o Service) suitsContent(
+	ctx context.Context, c column, parent delta.Field, spec catalog.DomainSpec, values []catalog.NewDomainValue,
+) (misfit string, err error) {
 	switch {
-	case d.Kind == catalog.DomainRange:
+	case spec.Range != nil:
 		if !rules.Bounded(c.field.Type) {
-			return nil, unsupported(c, "range")
+			return "", unsupported(c, "range")
 		}
-		bounds, err := boundsOf(c.field.Type, *d.Range)
-		if err != nil || bounds != *d.Range {
-			return nil, fault.Invalid("domain_id", "has bounds that are not written as the column writes them: 42, not 042")
+		bounds, err := boundsOf(c.field.Type, *spec.Range)
+		if err != nil || bounds != *spec.Range {
+			return misfitBounds, err
 		}
-		return nil, nil
+		return "", nil
 	case !rules.Listable(c.field.Type):
-		return nil, unsupported(c, "list of values")
-	case d.Source != nil:
-		return nil, o.suitsSource(ctx, c, parent, *d.Source)
+		return "", unsupported(c, "list of values")
+	case spec.Source != nil:
+		return "", o.suitsSource(ctx, c, parent, *spec.Source)
 	}
-	values, err := o.Store.DomainValues(ctx, c.actor.Org, d.ID)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range values.Values {
+	for _, v := range values {
 		t := c.field.Type
-		if d.Kind == catalog.DomainHierarchical && v.Parent == "" {
+		if spec.Kind == catalog.DomainHierarchical && v.Parent == "" {
 			t = parent.Type
 		}
 		if text, message := canonical(t, v.Value); message != "" || text != v.Value {
-			return nil, fault.Invalid("domain_id", "has values that are not written as the column writes them: 42, not 042")
+			return misfitValues, nil
 		}
 	}
-	return values.Values, nil
+	return "", nil
 }
 
 // suitsSource checks the table of a shared domain as if the column got it as its own.

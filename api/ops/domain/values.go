@@ -177,20 +177,13 @@ func (o Service) ChangeValue(
 		}
 		return o.unused(ctx, v, value, text)
 	}
-	if err := check(ctx); err != nil {
-		return Changed{}, nil, err
-	}
-	work := func(ctx context.Context) error {
-		// The operation may have been queued since the request was checked.
-		if err := check(ctx); err != nil {
-			return err
-		}
+	rename := func(ctx context.Context) error {
 		if err := o.Changes.begin(ctx, v, catalog.ValueChange{Kind: catalog.ValueRename, Value: id, To: text}); err != nil {
 			return err
 		}
 		return describe(ctx) // a refused rename changes nothing
 	}
-	return o.change(ctx, v, patch.Async, work, result)
+	return o.change(ctx, v, patch.Async, check, rename, result)
 }
 
 func setText(to *string, text *string) {
@@ -241,7 +234,7 @@ func (o Service) unused(ctx context.Context, v valued, value catalog.DomainValue
 	rows, err := o.count(ctx, v.uses, func(u use) write.ColumnValue { return rowsOf(u.ColumnDomain, v.values, value) })
 	if err == nil && rows > 0 {
 		err = &fault.MemberError{Code: "value_in_use", Problems: catalog.FieldErrors{{Field: "value",
-			Message: "is in rows outside the domain: add it as a value, and replace the former value with it"}}}
+			Message: "is in rows outside the domain: add it as a value, then delete the old value with replace_with"}}}
 	}
 	return err
 }
@@ -328,17 +321,10 @@ func (o Service) replace(
 		return Changed{}, nil, fault.Invalid("replace_with", "must be the id or text of another value of the domain")
 	}
 	check := func(ctx context.Context) error { return o.mayRewrite(ctx, v, value, false) }
-	if err := check(ctx); err != nil {
-		return Changed{}, nil, err
-	}
-	work := func(ctx context.Context) error {
-		// The operation may have been queued since the request was checked.
-		if err := check(ctx); err != nil {
-			return err
-		}
+	exchange := func(ctx context.Context) error {
 		return o.Changes.begin(ctx, v, catalog.ValueChange{Kind: catalog.ValueReplace, Value: value.ID, To: to})
 	}
-	return o.change(ctx, v, r.Async, work, result)
+	return o.change(ctx, v, r.Async, check, exchange, result)
 }
 
 // remove removes a value that no row has. If rows with the value are committed before it is

@@ -195,23 +195,24 @@ func (u *Upload) sniff(encoding csvbody.Encoding, given csvbody.Options) (csvinf
 	if err != nil || line == "" {
 		return csvinfer.Proposal{}, err
 	}
-	held, err := u.service.Pool.Open(u.ctx, sessions.Key{Org: string(u.actor.Org), User: string(u.actor.User)}, u.dir)
-	if err != nil {
-		return csvinfer.Proposal{}, err
-	}
-	defer func() { go held.Release() }() // the engine takes a while to free its memory
-	result, err := held.Session.Query(u.ctx, engine.Statement{SQL: csvinfer.SniffSQL(sample, given), Lease: held.Lease})
 	var rows []csvinfer.Proposal
-	if err == nil {
-		rows, err = engine.Collect(u.ctx, result, func(r engine.Row) (csvinfer.Proposal, error) {
-			return csvinfer.ReadProposal(r, line), nil
-		})
-	}
+	asked := false
+	key := sessions.Key{Org: string(u.actor.Org), User: string(u.actor.User)}
+	err = u.service.Pool.ReadUpload(u.ctx, key, u.dir, func(held *sessions.Held) error {
+		asked = true
+		result, err := held.Query(u.ctx, engine.Statement{SQL: csvinfer.SniffSQL(sample, given), Lease: held.Lease})
+		if err == nil {
+			rows, err = engine.Collect(u.ctx, result, func(r engine.Row) (csvinfer.Proposal, error) {
+				return csvinfer.ReadProposal(r, line), nil
+			})
+		}
+		return err
+	})
 	var unread *engine.Error
 	switch {
 	case err == nil && len(rows) == 1:
 		return rows[0], nil
-	case err == nil, u.ctx.Err() == nil && errors.As(err, &unread):
+	case err == nil, asked && u.ctx.Err() == nil && errors.As(err, &unread):
 		return csvinfer.Unread(line), nil
 	}
 	return csvinfer.Proposal{}, err

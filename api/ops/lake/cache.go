@@ -63,6 +63,13 @@ func (k *cachedTables) at(p place) *cachedTable {
 	return t
 }
 
+// has reports whether there is an entry of a place.
+func (k *cachedTables) has(p place) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.places[p] != nil
+}
+
 // weigh records the size of an entry. The caller has the entry's turn.
 func (k *cachedTables) weigh(p place, t *cachedTable) {
 	bytes := int64(0)
@@ -106,6 +113,18 @@ func (k *cachedTables) outdate(config catalog.ConfigID, path string) {
 	defer k.mu.Unlock()
 	for p, t := range k.places {
 		if config == "" || p.config == config && p.path == path {
+			t.behind.Store(true)
+		}
+	}
+}
+
+// outdateOthers has the next call refresh the table at a place if its configuration has another
+// version.
+func (k *cachedTables) outdateOthers(changed place) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for p, t := range k.places {
+		if p.config == changed.config && p.path == changed.path && p != changed {
 			t.behind.Store(true)
 		}
 	}

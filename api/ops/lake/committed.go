@@ -13,7 +13,7 @@ import (
 // anybody sees it, also in remote storage, and announces it to other replicas.
 func (l *Lake) Committed(ctx context.Context, t catalog.LocatedTable, snap *delta.Snapshot) {
 	defer l.announce(ctx, t)
-	where := place{t.StorageConfig.ID, t.StorageConfig.Version, t.StorageConfig.Location, t.Path}
+	where := placeOf(t)
 	cached := l.cache.at(where)
 	select {
 	case cached.turn <- struct{}{}:
@@ -37,9 +37,14 @@ func (l *Lake) Changed(ctx context.Context, t catalog.LocatedTable) {
 }
 
 // announce tells other replicas of a commit, except to local tables, whose logs they refresh
-// for every statement. Without it they see the commit with their next refresh.
+// for every statement. Without it they see the commit with their next refresh. This server may
+// have the table under a newer version of its configuration, too.
 func (l *Lake) announce(ctx context.Context, t catalog.LocatedTable) {
-	if _, local := LocalRoot(t.StorageConfig); local || l.Announce == nil {
+	if _, local := LocalRoot(t.StorageConfig); local {
+		return
+	}
+	l.cache.outdateOthers(placeOf(t))
+	if l.Announce == nil {
 		return
 	}
 	_ = l.Announce(authz.System(context.WithoutCancel(ctx), "commit"), catalog.CommittedTable{Config: t.StorageConfig.ID, Path: t.Path})

@@ -1,7 +1,7 @@
 // Package lake opens the logs of tables and caches their newest snapshots for all callers.
 //
 // What may not go in here: who may see a table. Use cases open tables through package
-// access; only access, maintain and admin import this package.
+// access; only access, maintain, admin and storage import this package.
 //
 // Invariants:
 //   - Nobody else calls delta.Load, or holds an [Opener].

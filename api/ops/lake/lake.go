@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/pruning"
@@ -27,7 +28,7 @@ type Lake struct {
 	cache  cachedTables
 	// Announce, if set, tells other replicas of a commit.
 	Announce func(ctx context.Context, table catalog.CommittedTable) error
-	// OnForeign, if set, is called for commits of other writers, with the entry
+	// OnForeign, if set, is called for commits of other writers, possibly with the entry
 	// locked.
 	OnForeign func(config catalog.StorageConfig, path string, snap *delta.Snapshot)
 }
@@ -40,6 +41,10 @@ type place struct {
 	version  int64
 	location catalog.Location
 	path     string
+}
+
+func placeOf(t catalog.LocatedTable) place {
+	return place{t.StorageConfig.ID, t.StorageConfig.Version, t.StorageConfig.Location, t.Path}
 }
 
 // New returns a lake without snapshots.
@@ -91,6 +96,33 @@ func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path strin
 	return l.within(ctx, config, path, 0)
 }
 
+// Peek is Any for a table that nobody has requested: a snapshot that it loads is not cached, so
+// that a discovery of many tables does not evict those in use. Commits of other writers to a table
+// that it loads are reported only if the table is registered: a new one is checked when it is used.
+func (l *Lake) Peek(ctx context.Context, config catalog.StorageConfig, path string, registered bool) (*delta.Snapshot, error) {
+	if l.cache.has(place{config.ID, config.Version, config.Location, path}) {
+		return l.Any(ctx, config, path)
+	}
+	snap, err := l.load(ctx, config, path)
+	if err == nil && registered {
+		l.compare(config, path, nil, snap)
+	}
+	return snap, err
+}
+
+// Advanced reports whether the log at a path has the commit that follows a version.
+func (l *Lake) Advanced(ctx context.Context, config catalog.StorageConfig, path string, version int64) (bool, error) {
+	bucket, err := l.Folder(ctx, config, path)
+	if err != nil {
+		return false, err
+	}
+	_, err = bucket.Stat(ctx, logpath.CommitName(version+1))
+	if errors.Is(err, objstore.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func (l *Lake) within(ctx context.Context, config catalog.StorageConfig, path string, age time.Duration) (*delta.Snapshot, error) {
 	where := place{config.ID, config.Version, config.Location, path}
 	cached := l.cache.at(where)
@@ -135,6 +167,18 @@ func (l *Lake) refresh(
 		// Another writer replaced the table or cleaned its log up: the table is loaded
 		// again.
 	}
+	snap, err := l.load(ctx, config, path)
+	if err != nil {
+		return nil, err
+	}
+	l.compare(config, path, nil, snap)
+	cached.snap, cached.seen = snap, begun
+	l.cache.weigh(where, cached)
+	return snap, nil
+}
+
+// load loads the newest version of the table at a path.
+func (l *Lake) load(ctx context.Context, config catalog.StorageConfig, path string) (*delta.Snapshot, error) {
 	bucket, err := l.Folder(ctx, config, path)
 	if err != nil {
 		return nil, err
@@ -144,9 +188,6 @@ func (l *Lake) refresh(
 		return nil, err
 	}
 	l.cache.count(nil, snap)
-	l.compare(config, path, nil, snap)
-	cached.snap, cached.seen = snap, begun
-	l.cache.weigh(where, cached)
 	return snap, nil
 }
 

@@ -153,6 +153,36 @@ func TestSnapshotsAreWeighedWhileInUse(t *testing.T) {
 	require.Equal(t, sum, l.cache.bytes)
 }
 
+// TestCommitsAreSeenAfterARotation commits with a configuration that has a new version meanwhile.
+func TestCommitsAreSeenAfterARotation(t *testing.T) {
+	for name, tell := range map[string]func(*Lake, catalog.LocatedTable, *delta.Snapshot){
+		"committed": func(l *Lake, t catalog.LocatedTable, s *delta.Snapshot) { l.Committed(context.Background(), t, s) },
+		"changed":   func(l *Lake, t catalog.LocatedTable, _ *delta.Snapshot) { l.Changed(context.Background(), t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, store, before := lakeOf(t, 1)
+			after := before
+			after.Version++
+			first, err := l.Any(t.Context(), before, "t0")
+			require.NoError(t, err)
+			_, err = l.Any(t.Context(), after, "t0")
+			require.NoError(t, err)
+			table := catalog.LocatedTable{StorageConfig: before}
+			table.Path = "t0"
+			tell(l, table, grow(t, first, 1))
+			for _, config := range []catalog.StorageConfig{before, after} {
+				s, err := l.within(t.Context(), config, "t0", time.Hour)
+				require.NoError(t, err)
+				require.Equal(t, int64(2), s.Version())
+			}
+			requests := store.Count()
+			_, err = l.within(t.Context(), before, "t0", time.Hour)
+			require.NoError(t, err)
+			require.Equal(t, requests, store.Count(), "the snapshot is cached")
+		})
+	}
+}
+
 // What another replica announces is looked for at the next call, whatever age
 // would do; what fails then is looked for again.
 func TestAnnouncedCommitsAreLookedFor(t *testing.T) {

@@ -32,6 +32,12 @@ func (f *ForeignCommits) countBroken(ctx context.Context, config catalog.Storage
 		return foreignCheck{}, err
 	}
 	out := foreignCheck{snap: snap, broken: map[string]int{}}
+	if config.Sandbox {
+		size := catalog.TableSize{Version: snap.Version(), Bytes: snap.TotalBytes()}
+		if err := f.Store.MeasureTable(ctx, config.ID, path, size); err != nil {
+			return out, err
+		}
+	}
 	stored, err := f.Store.Constraints(ctx, config.Org, catalog.DeltaID(snap.TableID()))
 	if err != nil {
 		return out, err

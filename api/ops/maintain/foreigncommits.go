@@ -26,7 +26,8 @@ import (
 // such a commit. Checks run one at a time, and only while no statement waits for
 // memory. Organisations take turns. One check of a table covers all commits since the
 // last one. The next check of the table starts after ten times as long as the last one
-// took. The outcome is a metric and a log line.
+// took. The outcome is a metric and a log line. The size of a table in a sandbox is
+// recorded.
 type ForeignCommits struct {
 	Store   ForeignRules
 	Lake    *lake.Lake
@@ -44,10 +45,12 @@ type ForeignCommits struct {
 	wake   chan struct{}                 // of one
 }
 
-// ForeignRules stores the rules that other writers do not know.
+// ForeignRules stores the rules that other writers do not know, and the sizes of tables in
+// sandboxes.
 type ForeignRules interface {
 	catalog.Constraints
 	TableDomains(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (catalog.TableDomains, error)
+	MeasureTable(ctx context.Context, config catalog.ConfigID, path string, size catalog.TableSize) error
 }
 
 // The limits of checks.

@@ -2,6 +2,7 @@ package maintain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -110,6 +111,39 @@ func TestForeignCommitsAreSeenOnce(t *testing.T) {
 	require.Nil(t, due(), "the table rests")
 	first.due = time.Time{}
 	require.Same(t, first, due())
+}
+
+// measured is a catalog that records sizes and knows no rules.
+type measured struct {
+	ForeignRules
+	sizes map[string]catalog.TableSize
+}
+
+var errNoRules = errors.New("no rules")
+
+func (m measured) MeasureTable(_ context.Context, _ catalog.ConfigID, path string, size catalog.TableSize) error {
+	m.sizes[path] = size
+	return nil
+}
+
+func (measured) Constraints(context.Context, catalog.OrgID, catalog.DeltaID) ([]catalog.Constraint, error) {
+	return nil, errNoRules
+}
+
+// TestForeignCommitsAreMeasured checks that the quota of a sandbox counts what another
+// writer has written.
+func TestForeignCommitsAreMeasured(t *testing.T) {
+	lake, bucket, config := foreignLake(t)
+	store := measured{sizes: map[string]catalog.TableSize{}}
+	f := &ForeignCommits{Lake: lake, Store: store, Metrics: NewForeignMetrics(prometheus.NewRegistry())}
+	commits(t, bucket, "delta-rs", 3)
+	_, err := f.countBroken(t.Context(), config, "t0")
+	require.ErrorIs(t, err, errNoRules)
+	require.Empty(t, store.sizes, "not in a sandbox")
+	config.Sandbox = true
+	_, err = f.countBroken(t.Context(), config, "t0")
+	require.ErrorIs(t, err, errNoRules)
+	require.Equal(t, map[string]catalog.TableSize{"t0": {Version: 3, Bytes: 3}}, store.sizes)
 }
 
 // What cannot be remembered is counted, and tables that need no check make room.

@@ -146,6 +146,7 @@ func (o Service) rewrite(ctx context.Context, m maintained, opts maintenance.Opt
 		return done, err
 	}
 	defer lease.End()
+	opts.Committed = lease.Settle
 	done, err = maintenance.Optimize(writing, m.snap, opts)
 	return done, write.LeaseError(writing, err)
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
@@ -48,6 +50,8 @@ type Options struct {
 	// Revocations ends queries, including waiting ones, whose owners lose the right to
 	// them. Other work that has started continues.
 	Revocations *revocation.Watcher
+	// Sessions, if not nil, has the sessions of access tokens.
+	Sessions revocation.Sessions
 	// Describe returns an error as its owner may see it.
 	Describe func(error) catalog.OperationProblem
 	// Discard removes what an operation stores outside the catalog. It is idempotent.
@@ -289,6 +293,15 @@ func (r *Runner) renewed(ctx context.Context, a caller.Identity) (caller.Identit
 			return a, auth.ErrRevoked
 		case !key.Usable(time.Now()):
 			return a, auth.ErrExpired
+		}
+	}
+	if a.SessionID != uuid.Nil && r.opts.Sessions != nil {
+		live, err := r.opts.Sessions.Live(ctx, a.SessionID)
+		switch {
+		case err != nil:
+			return a, err
+		case !time.Now().Before(live.Until):
+			return a, auth.ErrRevoked
 		}
 	}
 	a.Role = auth.Role(member.Role)

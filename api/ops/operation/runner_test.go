@@ -230,6 +230,43 @@ func TestWhatWasRevokedWhileItWaitedDoesNotRun(t *testing.T) {
 	require.Equal(t, auth.ErrNoMember.Error(), r.await(gone, catalog.OperationFailed).Problem.Code)
 }
 
+// signIns holds the ends of sessions.
+type signIns struct{ until sync.Map }
+
+// Live implements revocation.Sessions.
+func (s *signIns) Live(_ context.Context, session uuid.UUID) (live auth.LiveSession, err error) {
+	if until, ok := s.until.Load(session); ok {
+		live.Until = until.(time.Time)
+	}
+	return live, nil
+}
+
+func TestWorkOfASessionThatEndedWhileItWaitedDoesNotRun(t *testing.T) {
+	r := newReplicas(t)
+	known := &signIns{}
+	runner, _ := r.runner(func(o *operation.Options) { o.Running, o.Sessions = 1, known })
+	ctx, a := r.caller("a")
+	for name, end := range map[string]time.Time{"revoked": {}, "expired": time.Now().Add(-time.Second)} {
+		letGo := make(chan struct{})
+		_, err := runner.Start(ctx, a, catalog.OperationVacuum, until(letGo))
+		require.NoError(t, err)
+		p := a.Principal
+		p.SessionID = uuid.New()
+		known.until.Store(p.SessionID, time.Now().Add(time.Hour))
+		theirs := auth.WithPrincipal(context.Background(), p)
+		other, err := caller.From(theirs)
+		require.NoError(t, err)
+		ended, err := runner.Start(theirs, other, catalog.OperationVacuum, func(context.Context, *operation.Task) (operation.Done, error) {
+			t.Error("ran after the end of its session: " + name)
+			return operation.Done{}, nil
+		})
+		require.NoError(t, err)
+		known.until.Store(p.SessionID, end)
+		close(letGo)
+		require.Equal(t, auth.ErrRevoked.Error(), r.await(ended, catalog.OperationFailed).Problem.Code)
+	}
+}
+
 func TestAPanicEndsOneOperation(t *testing.T) {
 	r := newReplicas(t)
 	runner, _ := r.runner(nil)
@@ -360,21 +397,22 @@ func TestWithin(t *testing.T) {
 	o := operation.Service{Store: r.store, Runner: runner}
 	result := func(n int) any { return map[string]int{"n": n} }
 
-	n, later, err := operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { return 3, nil },
-		result)
+	n, later, err := operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute,
+		func(context.Context, *operation.Task) (int, error) { return 3, nil }, result)
 	require.NoError(t, err)
 	require.Nil(t, later)
 	require.Equal(t, 3, n)
 	boom := errors.New("boom")
-	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { return 0, boom },
-		result)
+	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute,
+		func(context.Context, *operation.Task) (int, error) { return 0, boom }, result)
 	require.ErrorIs(t, err, boom)
-	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { panic("defect") },
-		result)
+	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute,
+		func(context.Context, *operation.Task) (int, error) { panic("defect") }, result)
 	require.Error(t, err)
 
 	letGo := make(chan struct{})
-	work := func(ctx context.Context) (int, error) {
+	work := func(ctx context.Context, t *operation.Task) (int, error) {
+		t.Progress(catalog.Progress{Done: 5, Unit: "folders"})
 		select {
 		case <-letGo:
 			return 7, nil
@@ -393,6 +431,8 @@ func TestWithin(t *testing.T) {
 	leave()
 	require.Equal(t, catalog.OperationRunning, r.state(*later).State)
 	require.Equal(t, a.User, later.User)
+	require.Eventually(t, func() bool { return r.state(*later).Progress == catalog.Progress{Done: 5, Unit: "folders"} }, 5*time.Second,
+		time.Millisecond, "progress made before the work became an operation counts")
 	close(letGo)
 	require.JSONEq(t, `{"n":7}`, string(r.await(*later, catalog.OperationSucceeded).Result))
 }

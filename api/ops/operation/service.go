@@ -67,9 +67,10 @@ func (o Service) Cancel(ctx context.Context, id catalog.OperationID) (catalog.Op
 
 // RunWithin runs work of the caller and waits for it. If the work takes longer than
 // patience, it continues as an operation, which RunWithin returns; result makes the
-// operation's result from the work's. Until then the work ends with its request.
+// operation's result from the work's. Until then the work ends with its request. The work may
+// report its progress at any time; other fields of the task are not set for it.
 func RunWithin[T any](
-	ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context) (T, error),
+	ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context, *Task) (T, error),
 	result func(T) any,
 ) (answer T, goesOn *catalog.Operation, err error) {
 	a, err := caller.From(ctx)
@@ -81,11 +82,12 @@ func RunWithin[T any](
 		err    error
 	}
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	t := &Task{actor: a, ctx: detached, cancel: cancel}
 	ended := make(chan end, 1)
 	go func() {
 		var e end
 		e.err = recovered(func() (err error) {
-			e.answer, err = work(detached)
+			e.answer, err = work(detached, t)
 			return err
 		})
 		ended <- e
@@ -102,7 +104,6 @@ func RunWithin[T any](
 		return e.answer, nil, e.err
 	case <-timer.C:
 	}
-	t := &Task{actor: a, ctx: detached, cancel: cancel}
 	if err := o.Runner.admit(ctx, t, kind, true); err != nil {
 		cancel(err)
 		<-ended

@@ -14,34 +14,52 @@ import (
 // takes effect.
 const maxUnconfirmed = 5 * time.Second
 
-// Epochs follows the epoch of the catalog and records when it was last confirmed. It is
-// safe for concurrent use.
+// Epochs follows the epoch of the catalog and records when it was last confirmed. A zero
+// Epochs has confirmed none. It is safe for concurrent use.
 type Epochs struct {
+	// current is the highest epoch that is known to be committed.
+	current   atomic.Uint64
 	confirmed atomic.Int64 // unix nanoseconds
 	done      sync.WaitGroup
 }
 
 // Follow follows the epoch of the catalog until ctx ends, and has watcher check the work
-// that it tracks at every change. It returns an error if the epoch cannot be read.
-func Follow(ctx context.Context, store catalog.Epochs, watcher *Watcher) (*Epochs, error) {
-	if _, err := store.Epoch(ctx); err != nil {
-		return nil, err
+// that it tracks at every change. It returns an error if the epoch cannot be read. It
+// must be called at most once.
+func (e *Epochs) Follow(ctx context.Context, store catalog.Epochs, watcher *Watcher) error {
+	epoch, err := store.Epoch(ctx)
+	if err != nil {
+		return err
 	}
-	e := &Epochs{}
-	e.confirm()
+	e.confirm(epoch)
 	e.done.Go(func() {
 		for epoch := range store.Watch(ctx) {
-			e.confirm()
+			e.confirm(epoch)
 			watcher.Confirmed(epoch)
 		}
 	})
 	e.done.Go(func() { watcher.Run(ctx) })
-	return e, nil
+	return nil
 }
 
-func (e *Epochs) confirm() { e.confirmed.Store(time.Now().UnixNano()) }
+func (e *Epochs) confirm(epoch uint64) {
+	e.Raised(epoch)
+	e.confirmed.Store(time.Now().UnixNano())
+}
 
-// Wait waits until Follow's goroutine has ended, after the end of Follow's context.
+// Raised records an epoch that is known to be committed. The catalog's store calls it
+// before a change returns, so that a request that follows the change on this replica
+// sees it.
+func (e *Epochs) Raised(epoch uint64) {
+	for {
+		known := e.current.Load()
+		if epoch <= known || e.current.CompareAndSwap(known, epoch) {
+			return
+		}
+	}
+}
+
+// Wait waits until the goroutines of Follow have ended, after the end of its context.
 func (e *Epochs) Wait() { e.done.Wait() }
 
 // Check returns ErrStale if the epoch was not confirmed for too long.
@@ -51,3 +69,8 @@ func (e *Epochs) Check() error {
 	}
 	return nil
 }
+
+// Current returns an epoch that includes every change of this replica that has returned,
+// and every change of others up to the last confirmation. It returns ErrStale if that was
+// too long ago. It does not call the catalog.
+func (e *Epochs) Current() (uint64, error) { return e.current.Load(), e.Check() }

@@ -8,11 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/memo"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -45,11 +47,19 @@ type Options struct {
 	// Silence is how long work continues while the catalog cannot be read; default 10
 	// s.
 	Silence time.Duration
-	Logger  *slog.Logger
+	// Sessions, if not nil, has the sessions of access tokens.
+	Sessions Sessions
+	Logger   *slog.Logger
+}
+
+// Sessions checks sessions. Implementations are safe for concurrent use.
+type Sessions interface {
+	// Live returns a session, or the zero value if it has ended.
+	Live(ctx context.Context, session uuid.UUID) (auth.LiveSession, error)
 }
 
 // Watcher ends running work when its caller loses the right to it: when the key is
-// revoked or expires, the member is removed or gets another role or other attributes, a
+// revoked or expires, the session ends, the member is removed or gets another role or other attributes, a
 // table is no longer visible, or other policies apply to it. It is safe for concurrent
 // use. A nil *Watcher ends nothing.
 //
@@ -227,6 +237,9 @@ type Work struct {
 	actor  caller.Identity
 	cancel context.CancelCauseFunc
 
+	// began is an epoch that was confirmed before the work began; 0 means none was.
+	began uint64
+
 	// of.mu guards the fields below.
 
 	// check checks what the work needs in addition to the credential; nil means
@@ -263,8 +276,20 @@ func (r *Watcher) Register(a caller.Identity, cancel context.CancelCauseFunc) *W
 	w := &Work{of: r, actor: a, cancel: cancel, valid: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	w.began = r.epoch
 	r.running[w] = struct{}{}
 	return w
+}
+
+// Oldest returns an epoch before which no running work has begun: that of the oldest work, or
+// current, which the caller read before the call.
+func (r *Watcher) Oldest(current uint64) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.running {
+		current = min(current, w.began)
+	}
+	return current
 }
 
 // SetCheck sets the check of the work, which replaces an earlier one.

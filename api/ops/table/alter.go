@@ -46,8 +46,8 @@ func (o Rules) change(ctx context.Context, path access.Path, plan func(context.C
 }
 
 // AddColumn adds a column after the others, which is NULL in existing rows. Errors:
-// catalog.FieldErrors, catalog.ErrExists, [ColumnInUseError] if a
-// policy names a column of that name, those of opening a table and of commits.
+// catalog.FieldErrors, catalog.ErrExists, [ColumnInUseError] if a policy names a column of
+// that name, those of opening a table and of commits.
 func (o Rules) AddColumn(ctx context.Context, path access.Path, column ColumnDefinition) (Altered, error) {
 	f, err := column.field()
 	if err != nil {
@@ -87,10 +87,10 @@ type ColumnChange struct {
 
 // ChangeColumn changes a column in one commit, without rewriting rows. Policies of the
 // table follow a new name. A column that a constraint or a policy of every table names
-// keeps its name, and a column that any policy names keeps its type. A column does not
-// take a name that a policy already names. Domains follow a new name, and prevent a type that
-// would write their values in another way. Errors:
-// [ColumnInUseError], catalog.ErrNotFound, those of [Rules.AddColumn].
+// keeps its name, and a column that any policy names keeps its type. A column does not take
+// a name that a policy already names. Domains follow a new name, and prevent a type that
+// would write their values in another way. Errors: [ColumnInUseError], catalog.ErrNotFound,
+// those of [Rules.AddColumn].
 func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string, wanted ColumnChange) (Altered, error) {
 	var to delta.DataType
 	if wanted.Type != nil {

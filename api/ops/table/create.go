@@ -83,7 +83,11 @@ func (o Files) Create(ctx context.Context, n Definition) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	if err := o.Tables.Permit(ctx, a, config.ID, auth.ScopeTablesCreate); err != nil {
+	creators := []auth.Scope{auth.ScopeTablesCreate}
+	if config.Sandbox {
+		creators = append(creators, auth.ScopeRowsInsert)
+	}
+	if err := o.Tables.Permit(ctx, a, config.ID, creators...); err != nil {
 		return Created{}, err
 	}
 	options, err := o.layout(ctx, a, n)
@@ -110,6 +114,10 @@ func (o Files) create(
 ) (Created, error) {
 	place, err := o.Tables.Place(ctx, config, path)
 	if err != nil {
+		return Created{}, err
+	}
+	if err := o.Store.CheckPlace(authz.System(ctx, "table creation"),
+		catalog.Table{Org: config.Org, Config: config.ID, Path: path}); err != nil {
 		return Created{}, err
 	}
 	snap, err := place.Create(ctx, options)

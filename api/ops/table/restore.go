@@ -22,17 +22,17 @@ type RestorePoint struct {
 	Timestamp *time.Time
 }
 
-// Restore restores the rows, columns and properties of a version, in one commit. Later rows are
-// removed. The identity, policies, keys, constraints and domains belong to the table, not to a version,
-// and stay as they are. The version may
-// belong to a table that this one replaced; the rules of that table do not come back
-// with it. The error is a [ColumnInUseError] if a policy would govern another column
-// than it does now, or one where it governs none, or if a key, constraint or domain would
-// lack its columns; it is a [RowsError] if restored rows violate a key or constraint, or a
-// domain that all present rows satisfy. Others:
-// catalog.DeniedError for a caller who does not see all of the table, and for one who is
-// not an administrator if the version has a shorter retention of older versions;
-// delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of commits.
+// Restore restores the rows, columns and properties of a version, in one commit. Later rows
+// are removed. The identity, policies, keys, constraints and domains belong to the table,
+// not to a version, and stay as they are. The version may belong to a table that this one
+// replaced; the rules of that table do not come back with it. The error is a
+// [ColumnInUseError] if a policy would govern another column than it does now, or one where
+// it governs none, or if a key, constraint or domain would lack its columns; it is a
+// [RowsError] if restored rows violate a key or constraint, or a domain that all present
+// rows satisfy. Others: catalog.DeniedError for a caller who does not see all of the table,
+// and for one who is not an administrator if the version has a shorter retention of older
+// versions; delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of
+// commits.
 func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (Altered, error) {
 	var at delta.At
 	switch {
@@ -93,8 +93,8 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 			return nil, err
 		}
 		txn, _, err := r.snap.RestoreAs(ctx, target, as, delta.Operation{UserID: string(r.actor.User), UserName: r.actor.Email})
-		return &alteration{txn: txn, publish: func(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
-			return lease.Commit(ctx, domains, commit)
+		return &alteration{txn: txn, publish: func(ctx context.Context) (*delta.Snapshot, error) {
+			return lease.Commit(ctx, domains, txn)
 		}}, err
 	})
 	return out, write.LeaseError(restoring, err)

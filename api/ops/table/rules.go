@@ -80,7 +80,7 @@ type alteration struct {
 	// everyRow reports that the change was checked against all rows of the table.
 	everyRow bool
 	// publish makes an attempt to commit txn.
-	publish func(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error)
+	publish func(ctx context.Context) (*delta.Snapshot, error)
 	// after, if not nil, runs after the commit.
 	after func(ctx context.Context) error
 }
@@ -107,7 +107,7 @@ func (o Rules) altered(ctx context.Context, path access.Path, plan func(context.
 		if err != nil || a == nil {
 			return r, err
 		}
-		snap, err := r.commit(ctx, *a)
+		snap, err := o.commit(ctx, r, *a)
 		err = r.view.Conceal(ctx, err)
 		lost := errors.Is(err, delta.ErrConflict) || errors.Is(err, catalog.ErrDomainsChanged)
 		if err != nil && (attempt == alterAttempts || !lost) {
@@ -124,9 +124,10 @@ func (o Rules) altered(ctx context.Context, path access.Path, plan func(context.
 	}
 }
 
-func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error) {
+// commit makes one attempt to commit an alteration, under a lease that moves respect.
+func (o Rules) commit(ctx context.Context, r ruled, a alteration) (*delta.Snapshot, error) {
 	if a.txn != nil {
-		return a.publish(ctx, func() (*delta.Snapshot, error) { return a.txn.Commit(ctx) })
+		return a.publish(ctx)
 	}
 	txn := r.snap.Begin(delta.Operation{
 		Name: a.operation, Parameters: a.parameters, UserID: string(r.actor.User), UserName: r.actor.Email,
@@ -135,7 +136,13 @@ func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error
 	if a.everyRow {
 		txn.ReadWholeTable()
 	}
-	return txn.Commit(ctx)
+	committing, lease, err := o.Leases.Begin(ctx, r.table, catalog.WriteRows)
+	if err != nil {
+		return nil, err
+	}
+	defer lease.End()
+	snap, err := lease.Attempt(committing, txn)
+	return snap, write.LeaseError(committing, err)
 }
 
 // ask runs questions about all rows of the table, in a session that no statement

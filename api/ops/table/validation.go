@@ -22,7 +22,7 @@ func validated[T any](
 	}
 	if !async {
 		return operation.RunWithin(ctx, o.Operations, catalog.OperationValidate, o.Operations.Patience,
-			func(ctx context.Context) (T, error) { return work(ctx, o) }, result)
+			func(ctx context.Context, _ *operation.Task) (T, error) { return work(ctx, o) }, result)
 	}
 	return operation.StartAndWait(ctx, o.Operations, r.actor, catalog.OperationValidate, 0,
 		func(ctx context.Context, t *operation.Task) (T, error) {

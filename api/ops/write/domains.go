@@ -68,8 +68,8 @@ func (r TableRules) SessionKey(t access.Table) sessions.Key {
 	key := t.ServiceKey()
 	for _, c := range r.Columns {
 		for _, root := range c.roots {
-			if !slices.Contains(key.Roots, root) {
-				key.Roots = append(slices.Clone(key.Roots), root)
+			if !slices.Contains(key.Roots, root) && !slices.Contains(key.ServiceRoots, root) {
+				key.ServiceRoots = append(key.ServiceRoots, root)
 			}
 		}
 	}

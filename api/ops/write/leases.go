@@ -30,10 +30,22 @@ const (
 type LeaseStore interface {
 	catalog.WriteLeases
 	catalog.Publications
+	Growth
+	// CheckPlace and WritesBeforeMove are those of [catalog.Moves].
+	CheckPlace(ctx context.Context, table catalog.Table) error
+	WritesBeforeMove(ctx context.Context, move catalog.MoveID, since time.Time) (bool, error)
 }
 
-// Leases protects the files of writes from vacuums, on all replicas, while
-// no version of the table names them yet. It is safe for concurrent use.
+// Growth stores the sizes of tables in sandboxes: see [catalog.Sandboxes].
+type Growth interface {
+	ReserveGrowth(ctx context.Context, lease catalog.WriteLeaseID, table catalog.TableID, size catalog.TableSize,
+		growth, limit int64, since time.Time) error
+	SettleGrowth(ctx context.Context, lease catalog.WriteLeaseID, table catalog.TableID, size catalog.TableSize) error
+}
+
+// Leases protects the files of writes from vacuums, on all replicas, while no version of
+// the table names them yet, and keeps writes away from tables that are being moved. It is
+// safe for concurrent use.
 type Leases struct {
 	Store  LeaseStore
 	Logger *slog.Logger
@@ -42,12 +54,19 @@ type Leases struct {
 	Holder string
 	// Beat and Grace are for tests; zero means the usual.
 	Beat, Grace time.Duration
+	// SandboxQuota is the largest size in bytes of the tables that one person, or all
+	// service accounts of an organisation, created in a sandbox.
+	SandboxQuota int64
 }
+
+// alive returns the time since which the leases of running writes have been renewed.
+func (l Leases) alive() time.Time { return time.Now().Add(-leaseLost) }
 
 // Lease is the lease of one write. It belongs to one goroutine.
 type Lease struct {
 	leases Leases
 	id     catalog.WriteLeaseID
+	table  catalog.LocatedTable
 	// stop ends the renewal and the context of the write.
 	stop func()
 	// system is for requests to the catalog, also after a cancellation.
@@ -55,10 +74,11 @@ type Lease struct {
 	left   bool
 }
 
-// Begin takes a lease for one write to a table, before its first file is
-// uploaded or deleted. The write runs, its commit included, under the context that is
-// returned, which ends with the cause [ErrLeaseLost] when the lease cannot
-// be kept. [Lease.End] must be called.
+// Begin takes a lease for one write to a table, before its first file is uploaded or
+// deleted. The write runs, its commit included, under the context that is returned, which
+// ends with the cause [ErrLeaseLost] when the lease cannot be kept. [Lease.End] must be
+// called. It returns [catalog.ErrTableMoving] for a table that is being moved, or was moved
+// after the catalog resolved it; a move that begins later waits for the lease.
 func (l Leases) Begin(ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind) (context.Context, *Lease, error) {
 	l.Beat, l.Grace = cmp.Or(l.Beat, leaseBeat), cmp.Or(l.Grace, leaseGrace)
 	system := authz.System(context.WithoutCancel(ctx), "write lease")
@@ -73,11 +93,15 @@ func (l Leases) Begin(ctx context.Context, table catalog.LocatedTable, kind cata
 	if err != nil {
 		return nil, nil, err
 	}
+	// The order matters: a move begins before it looks for leases.
+	if err := l.Store.CheckPlace(system, table.Table); err != nil {
+		return nil, nil, errors.Join(err, l.Store.EndWrite(system, id))
+	}
 	writing, cancel := context.WithCancelCause(ctx)
 	beating, stop := context.WithCancel(system)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { l.renew(beating, id, begun, cancel) })
-	return writing, &Lease{leases: l, id: id, system: system, stop: sync.OnceFunc(func() {
+	return writing, &Lease{leases: l, id: id, table: table, system: system, stop: sync.OnceFunc(func() {
 		stop()
 		renewing.Wait()
 		cancel(nil)
@@ -100,27 +124,41 @@ func (l *Lease) End() {
 }
 
 // Commit makes one attempt to commit rows that were checked under a version of the table's
-// domains. It returns [catalog.ErrDomainsChanged] if that is not the current version. If the
+// domains. It returns [catalog.ErrDomainsChanged] if that is not the current version, and
+// [catalog.ErrQuota] if the table is in a sandbox and would become too large. If the
 // outcome of the attempt is unknown, the lease is left to expire, because the commit may
 // still become part of the table.
-func (l *Lease) Commit(ctx context.Context, domains int64, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
-	switch err := l.leases.Store.PublishWrite(authz.System(ctx, "commit of a write"), l.id, domains); {
+func (l *Lease) Commit(ctx context.Context, domains int64, attempt Attempt) (*delta.Snapshot, error) {
+	publishing := authz.System(ctx, "commit of a write")
+	err := l.reserve(publishing, attempt)
+	if err == nil {
+		err = l.leases.Store.PublishWrite(publishing, l.id, domains)
+	}
+	switch {
 	case errors.Is(err, catalog.ErrNotFound):
 		return nil, ErrLeaseLost
 	case err != nil:
 		return nil, err
 	}
-	snap, err := commit()
+	snap, err := l.Attempt(ctx, attempt)
 	switch {
-	case errors.Is(err, delta.ErrCommitUnknown):
-		l.left = true
-	case err != nil:
+	case err == nil:
+		l.Settle(snap)
+	case !l.left:
 		withdrawing, release := context.WithTimeout(l.system, l.leases.Beat)
 		defer release()
 		if failed := l.leases.Store.WithdrawWrite(withdrawing, l.id); failed != nil {
 			l.leases.Logger.Warn("attempt to commit not withdrawn", "error", failed) // changes of domains wait for the lease
 		}
 	}
+	return snap, err
+}
+
+// Attempt makes one attempt to commit a change that depends on no domain. If its outcome is
+// unknown, the lease is left to expire, because the commit may still become part of the table.
+func (l *Lease) Attempt(ctx context.Context, attempt Attempt) (*delta.Snapshot, error) {
+	snap, err := attempt.Commit(ctx)
+	l.left = l.left || errors.Is(err, delta.ErrCommitUnknown)
 	return snap, err
 }
 
@@ -186,6 +224,28 @@ func (l Leases) AwaitWrites(ctx context.Context, org catalog.OrgID, table catalo
 	defer cancel()
 	for {
 		under, err := l.Store.PublishingBefore(ctx, org, table, domains, time.Now().Add(-leaseLost))
+		if err != nil && ctx.Err() == nil || err == nil && !under {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(awaitedPause):
+		}
+	}
+}
+
+// ErrTableBusy is returned if writes to tables of a move have not ended in time. Retry later:
+// 409.
+var ErrTableBusy = fault.New("table_busy", "writes to a table of a move in progress")
+
+// AwaitMove waits until no write to a table of a move is in progress, and no vacuum: later ones
+// are refused. It returns [ErrTableBusy] after half a minute.
+func (l Leases) AwaitMove(ctx context.Context, move catalog.MoveID) error {
+	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "writes before a move"), awaitedWrites, ErrTableBusy)
+	defer cancel()
+	for {
+		under, err := l.Store.WritesBeforeMove(ctx, move, l.alive())
 		if err != nil && ctx.Err() == nil || err == nil && !under {
 			return err
 		}

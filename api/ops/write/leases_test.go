@@ -16,12 +16,15 @@ import (
 
 // leases is a catalog of one write lease that fails on demand.
 type leases struct {
+	write.Growth // no table is in a sandbox
 	catalog.WriteLeases
 	catalog.Publications
 	mu      sync.Mutex
 	live    bool
 	err     error
 	renewed chan struct{}
+	// moving is what CheckPlace returns.
+	moving error
 }
 
 func (l *leases) BeginWrite(context.Context, catalog.NewWrite) (catalog.WriteLeaseID, error) {
@@ -42,6 +45,12 @@ func (l *leases) RenewWrite(context.Context, catalog.WriteLeaseID) error {
 func (l *leases) EndWrite(ctx context.Context, _ catalog.WriteLeaseID) error {
 	l.live = false
 	return ctx.Err()
+}
+
+func (l *leases) CheckPlace(context.Context, catalog.Table) error { return l.moving }
+
+func (l *leases) WritesBeforeMove(context.Context, catalog.MoveID, time.Time) (bool, error) {
+	return l.live, nil
 }
 
 func (l *leases) fail(err error) {
@@ -66,6 +75,16 @@ func TestAWriteKeepsItsLease(t *testing.T) {
 	require.True(t, store.live)
 	done.End()
 	done.End()
+	require.False(t, store.live)
+}
+
+// TestAWriteWaitsForAMove checks that a table that is being moved is not written to, and that the
+// refused write does not hold up the move.
+func TestAWriteWaitsForAMove(t *testing.T) {
+	store := &leases{moving: catalog.ErrTableMoving}
+	l := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler)}
+	_, _, err := l.Begin(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
+	require.ErrorIs(t, err, catalog.ErrTableMoving)
 	require.False(t, store.live)
 }
 

@@ -33,11 +33,11 @@ func (r unlessEnded) Read(p []byte) (int, error) {
 
 // publish makes one attempt to commit, unless the write was ended before. An attempt that has
 // begun is not ended. After a failed attempt the write is judged again.
-func (w *writing) publish(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
+func (w *writing) publish(ctx context.Context, attempt Attempt) (*delta.Snapshot, error) {
 	if err := w.work.Hold(ctx); err != nil {
 		return nil, err
 	}
-	snap, err := w.lease.Commit(ctx, w.rules.Version, commit)
+	snap, err := w.lease.Commit(ctx, w.rules.Version, attempt)
 	if err != nil && !errors.Is(err, delta.ErrCommitUnknown) {
 		w.work.Release()
 	}

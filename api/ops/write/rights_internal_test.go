@@ -58,6 +58,13 @@ type published struct{ LeaseStore }
 func (published) PublishWrite(context.Context, catalog.WriteLeaseID, int64) error { return nil }
 func (published) WithdrawWrite(context.Context, catalog.WriteLeaseID) error       { return nil }
 
+// attempted is an attempt to commit with a given outcome.
+type attempted func() (*delta.Snapshot, error)
+
+func (a attempted) Commit(context.Context) (*delta.Snapshot, error) { return a() }
+func (attempted) Base() *delta.Snapshot                             { return nil }
+func (attempted) Growth() int64                                     { return 0 }
+
 // TestCommitAttemptIsNotEnded checks that an attempt to commit is not ended, and that
 // ended work makes no attempt.
 func TestCommitAttemptIsNotEnded(t *testing.T) {
@@ -85,12 +92,12 @@ func TestCommitAttemptIsNotEnded(t *testing.T) {
 			other, probe := revocations.Begin(t.Context(), editor)
 			defer probe.Done()
 			w := &writing{work: work, lease: &Lease{leases: Leases{Store: published{}}, system: t.Context()}}
-			_, err := w.publish(ctx, func() (*delta.Snapshot, error) {
+			_, err := w.publish(ctx, attempted(func() (*delta.Snapshot, error) {
 				revocations.Confirmed(members.remove())
 				<-other.Done()
 				require.NoError(t, ctx.Err())
 				return nil, c.result
-			})
+			}))
 			require.Equal(t, c.result, err)
 			if c.goesOn {
 				again, last := revocations.Begin(t.Context(), editor)
@@ -100,10 +107,10 @@ func TestCommitAttemptIsNotEnded(t *testing.T) {
 				return
 			}
 			<-ctx.Done()
-			_, err = w.publish(ctx, func() (*delta.Snapshot, error) {
+			_, err = w.publish(ctx, attempted(func() (*delta.Snapshot, error) {
 				t.Error("an attempt of a write that was ended")
 				return nil, nil
-			})
+			}))
 			require.ErrorIs(t, err, revocation.ErrQueryCancelled)
 		})
 	}

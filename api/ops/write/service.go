@@ -142,7 +142,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start removes the rest
 	begun := time.Now()
 	if out, err = w.committed(ctx, prepare, plan); err != nil {
-		err = revocation.EndedBy(ctx, err)
+		err = revocation.EndedBy(ctx, timedOut(ctx, err))
 	}
 	o.Metrics.ended(action, err)
 	w.record(action, out, time.Since(begun), err)
@@ -219,6 +219,15 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
+// timedOut distinguishes a statement that ran until the deadline of its write from one that was
+// cancelled.
+func timedOut(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, engine.ErrInterrupted) {
+		return engine.ErrTimeout
+	}
+	return err
+}
+
 func pause(ctx context.Context, n int) error {
 	timer := time.NewTimer(rand.N(min(10*time.Millisecond<<n, time.Second)))
 	defer timer.Stop()
@@ -269,27 +278,26 @@ func (w *writing) open(ctx context.Context) (err error) {
 // session opens the service session of a plan. It reads the table's configuration and
 // those of its domains' sources only, and unfiltered.
 func (w *writing) session(ctx context.Context) (*sessions.Held, dml.Options, error) {
-	return w.sessionFor(ctx, w.rules.SessionKey(w.table))
-}
-
-func (w *writing) sessionFor(ctx context.Context, key sessions.Key) (*sessions.Held, dml.Options, error) {
-	held, err := w.Pool.Open(ctx, key, w.scratch)
+	held, err := w.Pool.Open(ctx, w.rules.SessionKey(w.table), w.scratch)
 	if err != nil {
 		return nil, dml.Options{}, err
 	}
 	service, ok := held.Session.(dml.Session)
 	if !ok {
 		held.Release()
-		return nil, dml.Options{}, errors.New("the engine's sessions do not write files")
+		return nil, dml.Options{}, errNoWriter
 	}
 	return held, dml.Options{
 		Session: service, Lease: held.Lease, Scratch: w.scratch, UserID: string(w.actor.User), UserName: w.actor.Email, DryRun: w.options.DryRun,
 		KeyFiles: func(n int) {
 			w.Logger.Debug("keys checked", "op", w.action, "table_id", string(w.located.DeltaID), "files", n)
 		},
-		Application: w.application, Publish: w.publish,
+		Application: w.application,
+		Publish:     func(ctx context.Context, txn *delta.Txn) (*delta.Snapshot, error) { return w.publish(ctx, txn) },
 	}, nil
 }
+
+var errNoWriter = errors.New("the engine's sessions do not write files")
 
 // releaseAsync ends a session of this write. Only the closing pool waits for it: the engine
 // takes as long as some writes to free its memory, and the lease stays until then.

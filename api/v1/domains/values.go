@@ -105,8 +105,11 @@ func (p RemoveChildPath) removal() (domain.Removal, error) {
 // The inputs of the routes that change values: the path of the domain's owner, and the
 // parameters of the route.
 type (
-	addInput interface {
+	ownedInput interface {
 		owner() (domain.Owner, error)
+	}
+	addInput interface {
+		ownedInput
 		value() domain.Value
 	}
 	addChildInput interface {
@@ -114,12 +117,12 @@ type (
 		id() (catalog.ValueID, error)
 	}
 	changeInput interface {
-		owner() (domain.Owner, error)
+		ownedInput
 		id() (catalog.ValueID, error)
 		patch() (domain.ValuePatch, error)
 	}
 	removeInput interface {
-		owner() (domain.Owner, error)
+		ownedInput
 		removal() (domain.Removal, error)
 	}
 )
@@ -210,50 +213,52 @@ func addChild[I addChildInput, T any](domains domain.Service, reply func(domain.
 	}
 }
 
-// change returns the handler of a route that changes a value.
-func change[I changeInput, T any](
-	domains domain.Service, reply func(domain.Changed) T,
+// rewriting returns the handler of a route whose change of values may continue as an
+// operation.
+func rewriting[I ownedInput, T any](
+	reply func(domain.Changed) T, run func(context.Context, domain.Owner, I) (domain.Changed, *catalog.Operation, error),
 ) func(context.Context, *I) (T, *catalog.Operation, error) {
 	return func(ctx context.Context, in *I) (none T, _ *catalog.Operation, err error) {
 		owner, err := (*in).owner()
 		if err != nil {
 			return none, nil, err
 		}
-		id, err := (*in).id()
-		if err != nil {
-			return none, nil, err
-		}
-		patch, err := (*in).patch()
-		if err != nil {
-			return none, nil, err
-		}
-		c, goesOn, err := domains.ChangeValue(ctx, owner, id, patch, asResult)
-		if err != nil || goesOn != nil {
-			return none, goesOn, err
+		c, running, err := run(ctx, owner, *in)
+		if err != nil || running != nil {
+			return none, running, err
 		}
 		return reply(c), nil, nil
 	}
+}
+
+// change returns the handler of a route that changes a value.
+func change[I changeInput, T any](
+	domains domain.Service, reply func(domain.Changed) T,
+) func(context.Context, *I) (T, *catalog.Operation, error) {
+	return rewriting(reply, func(ctx context.Context, owner domain.Owner, in I) (none domain.Changed, _ *catalog.Operation, err error) {
+		id, err := in.id()
+		if err != nil {
+			return none, nil, err
+		}
+		patch, err := in.patch()
+		if err != nil {
+			return none, nil, err
+		}
+		return domains.ChangeValue(ctx, owner, id, patch, asResult)
+	})
 }
 
 // remove returns the handler of a route that removes a value.
 func remove[I removeInput, T any](
 	domains domain.Service, reply func(domain.Changed) T,
 ) func(context.Context, *I) (T, *catalog.Operation, error) {
-	return func(ctx context.Context, in *I) (none T, _ *catalog.Operation, err error) {
-		owner, err := (*in).owner()
+	return rewriting(reply, func(ctx context.Context, owner domain.Owner, in I) (none domain.Changed, _ *catalog.Operation, err error) {
+		removal, err := in.removal()
 		if err != nil {
 			return none, nil, err
 		}
-		removal, err := (*in).removal()
-		if err != nil {
-			return none, nil, err
-		}
-		c, goesOn, err := domains.RemoveValue(ctx, owner, removal, asResult)
-		if err != nil || goesOn != nil {
-			return none, goesOn, err
-		}
-		return reply(c), nil, nil
-	}
+		return domains.RemoveValue(ctx, owner, removal, asResult)
+	})
 }
 
 // rewritten is the result of an operation that changes a value. It names the column or the

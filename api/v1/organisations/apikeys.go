@@ -35,21 +35,38 @@ func apiKeyOf(k catalog.APIKey) apiKey {
 	}
 }
 
-type keyReply struct {
+// KeyReply is the reply to the creation of a key.
+type KeyReply struct {
 	Key    string `json:"key" doc:"The key itself. It is shown this once."`
 	APIKey apiKey `json:"api_key"`
 }
 
-type createKeyInput struct {
-	Body struct {
-		Name        string   `json:"name" minLength:"1" maxLength:"100"`
-		Scopes      []string `json:"scopes,omitempty" nullable:"true" maxItems:"100" doc:"Presets read, write, admin, or granular scopes. Default: the viewer's scopes."`
-		ExpiresIn   *string  `json:"expires_in,omitempty" nullable:"true" maxLength:"64" doc:"Go duration, Nd, Nw or ISO 8601: 5 minutes to 366 days, not later than the key in use expires. Default: 90 days, or the expiry of the key in use if that is earlier."`
-		ExpiresAt   *string  `json:"expires_at,omitempty" nullable:"true" maxLength:"64" doc:"RFC 3339 time instead of expires_in"`
-		WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace in addition to the default one; the caller must be a member of it"`
-		All         bool     `json:"all_workspaces,omitempty" doc:"Reach every workspace of the caller, including later ones. workspace_id must then be absent or the default one, and an API key in use must reach every workspace itself."`
-	}
+// KeyReplyOf returns the reply with a key in clear and its record.
+func KeyReplyOf(key string, record catalog.APIKey) KeyReply {
+	return KeyReply{Key: key, APIKey: apiKeyOf(record)}
 }
+
+// NewKeyBody is the body of a request for a key.
+type NewKeyBody struct {
+	Name        string   `json:"name" minLength:"1" maxLength:"100"`
+	Scopes      []string `json:"scopes,omitempty" nullable:"true" maxItems:"100" doc:"Presets read, write, admin, or granular scopes. Default: the viewer's scopes."`
+	ExpiresIn   *string  `json:"expires_in,omitempty" nullable:"true" maxLength:"64" doc:"Go duration, Nd, Nw or ISO 8601: 5 minutes to 366 days, not later than the key in use expires. Default: 90 days, or the expiry of the key in use if that is earlier."`
+	ExpiresAt   *string  `json:"expires_at,omitempty" nullable:"true" maxLength:"64" doc:"RFC 3339 time instead of expires_in"`
+	WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace in addition to the default one; the caller must be a member of it"`
+	All         bool     `json:"all_workspaces,omitempty" doc:"Reach every workspace of the caller, including later ones. workspace_id must then be absent or the default one, and an API key in use must reach every workspace itself."`
+}
+
+// New returns the input of the use case.
+func (b NewKeyBody) New() admin.NewKey {
+	workspace := ""
+	if b.WorkspaceID != nil {
+		workspace = *b.WorkspaceID
+	}
+	return admin.NewKey{Name: b.Name, Scopes: b.Scopes, ExpiresIn: b.ExpiresIn, ExpiresAt: b.ExpiresAt, Workspace: workspace,
+		AllWorkspaces: b.All}
+}
+
+type createKeyInput struct{ Body NewKeyBody }
 
 // KeyPath holds the path parameter of an API key.
 type KeyPath struct {
@@ -80,17 +97,12 @@ func KeyRoutes(api huma.API, keys admin.APIKeys) {
 	v1.Add(api, v1.Route{Method: "POST", Path: "/v1/api-keys", ID: "createApiKey", Tag: "API keys", Created: true,
 		Summary: "Create an API key", Description: "A key has no more scopes than its creator and does not outlive it. A key may create keys " +
 			"only with apikeys:create."},
-		func(ctx context.Context, in *createKeyInput) (keyReply, error) {
-			workspace := ""
-			if in.Body.WorkspaceID != nil {
-				workspace = *in.Body.WorkspaceID
-			}
-			key, rec, err := keys.Create(ctx, admin.NewKey{Name: in.Body.Name, Scopes: in.Body.Scopes,
-				ExpiresIn: in.Body.ExpiresIn, ExpiresAt: in.Body.ExpiresAt, Workspace: workspace, AllWorkspaces: in.Body.All})
+		func(ctx context.Context, in *createKeyInput) (KeyReply, error) {
+			key, rec, err := keys.Create(ctx, in.Body.New())
 			if err != nil {
-				return keyReply{}, err
+				return KeyReply{}, err
 			}
-			return keyReply{Key: key.Reveal(), APIKey: apiKeyOf(rec)}, nil
+			return KeyReplyOf(key.Reveal(), rec), nil
 		})
 	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/api-keys", ID: "listApiKeys", Tag: "API keys", Summary: "List API keys"},
 		func(ctx context.Context, in *listKeysInput) (keyList, error) {
@@ -106,10 +118,10 @@ func KeyRoutes(api huma.API, keys admin.APIKeys) {
 		Summary: "Replace an API key by a successor",
 		Description: "The successor has the name, the scopes and the workspaces of the key, and expires when the old key would have, or with " +
 			"the key in use if that is earlier."},
-		func(ctx context.Context, in *rotateKeyInput) (keyReply, error) {
+		func(ctx context.Context, in *rotateKeyInput) (KeyReply, error) {
 			id, err := keyID(in.ID)
 			if err != nil {
-				return keyReply{}, err
+				return KeyReply{}, err
 			}
 			grace := time.Duration(0)
 			if in.Body != nil {
@@ -117,9 +129,9 @@ func KeyRoutes(api huma.API, keys admin.APIKeys) {
 			}
 			key, rec, err := keys.Rotate(ctx, id, grace)
 			if err != nil {
-				return keyReply{}, err
+				return KeyReply{}, err
 			}
-			return keyReply{Key: key.Reveal(), APIKey: apiKeyOf(rec)}, nil
+			return KeyReplyOf(key.Reveal(), rec), nil
 		})
 }
 

@@ -53,14 +53,10 @@ func auditEntryOf(a catalog.AuditEntry) auditEntry {
 
 // AuditRoutes registers the route of the audit log.
 func AuditRoutes(api huma.API, log admin.AuditLog) {
-	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/organisations/{org_id}/audit", ID: "listAudit", Tag: "Organisations",
+	v1.AddIn(api, v1.Route{Method: "GET", Path: "/v1/organisations/{org_id}/audit", ID: "listAudit", Tag: "Organisations",
 		Scope: auth.ScopeOrgUpdate, Camel: true,
 		Summary: "Read the audit log", Description: "Newest first. Every allow, deny and write; never values of rows."},
-		func(ctx context.Context, in *auditInput) (auditList, error) {
-			org, err := v1.OrgID(in.OrgID)
-			if err != nil {
-				return auditList{}, err
-			}
+		func(ctx context.Context, org catalog.OrgID, in *auditInput) (auditList, error) {
 			list, err := log.List(ctx, org, catalog.AuditFilter{
 				Since: in.Since, Until: in.Until, User: catalog.UserID(in.UserID), Key: catalog.KeyID(in.KeyID),
 				Action: in.Action, Resource: in.Resource, Outcome: catalog.Outcome(in.Outcome), RequestID: in.RequestID,

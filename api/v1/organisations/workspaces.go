@@ -33,7 +33,8 @@ type workspaceList struct {
 
 type workspaceMember struct {
 	UserID      string `json:"userId" format:"uuid"`
-	Email       string `json:"email"`
+	Kind        string `json:"kind" enum:"person,service"`
+	Email       string `json:"email,omitempty" doc:"Absent for a service account"`
 	DisplayName string `json:"displayName"`
 	Role        string `json:"role" enum:"viewer,editor,builder,admin"`
 }
@@ -102,83 +103,52 @@ func WorkspaceRoutes(api huma.API, workspaces admin.Workspaces) {
 	read := v1.Route{Tag: "Workspaces", Scope: auth.ScopeOrgRead, Camel: true}
 	write := v1.Route{Tag: "Workspaces", Camel: true}
 
-	v1.Add(api, read.With("GET", base, "listWorkspaces", "List workspaces"),
-		func(ctx context.Context, in *listWorkspacesInput) (workspaceList, error) {
-			org, err := v1.OrgID(in.OrgID)
-			if err != nil {
-				return workspaceList{}, err
-			}
+	v1.AddIn(api, read.With("GET", base, "listWorkspaces", "List workspaces"),
+		func(ctx context.Context, org catalog.OrgID, in *listWorkspacesInput) (workspaceList, error) {
 			list, err := workspaces.List(ctx, org, in.Page.Catalog())
 			return workspaceList{Workspaces: v1.Map(list.Items, workspaceOf), NextPageToken: list.Next}, err
 		})
-	v1.Add(api, write.With("POST", base, "createWorkspace", "Create a workspace").As201(),
-		func(ctx context.Context, in *createWorkspaceInput) (workspace, error) {
-			org, err := v1.OrgID(in.OrgID)
-			if err != nil {
-				return workspace{}, err
-			}
+	v1.AddIn(api, write.With("POST", base, "createWorkspace", "Create a workspace").As201(),
+		func(ctx context.Context, org catalog.OrgID, in *createWorkspaceInput) (workspace, error) {
 			w, err := workspaces.Create(ctx, org, in.Body.Name)
 			return workspaceOf(w), err
 		})
-	v1.Add(api, read.With("GET", base+"/{id}", "getWorkspace", "Get a workspace"),
-		func(ctx context.Context, in *WorkspacePath) (workspace, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return workspace{}, err
-			}
+	v1.AddOne(api, read.With("GET", base+"/{id}", "getWorkspace", "Get a workspace"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, _ *WorkspacePath) (workspace, error) {
 			w, err := workspaces.Get(ctx, org, id)
 			return workspaceOf(w), err
 		})
-	v1.Add(api, write.With("PATCH", base+"/{id}", "updateWorkspace", "Update a workspace"),
-		func(ctx context.Context, in *patchWorkspaceInput) (workspace, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return workspace{}, err
-			}
+	v1.AddOne(api, write.With("PATCH", base+"/{id}", "updateWorkspace", "Update a workspace"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, in *patchWorkspaceInput) (workspace, error) {
 			w, err := workspaces.Rename(ctx, org, id, in.Body.Name)
 			return workspaceOf(w), err
 		})
-	v1.Add(api, write.With("DELETE", base+"/{id}", "deleteWorkspace", "Delete a workspace"),
-		func(ctx context.Context, in *WorkspacePath) (v1.Empty, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return v1.Empty{}, err
-			}
+	v1.AddOne(api, write.With("DELETE", base+"/{id}", "deleteWorkspace", "Delete a workspace"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, _ *WorkspacePath) (v1.Empty, error) {
 			return v1.Empty{}, workspaces.Delete(ctx, org, id)
 		})
 	workspaceMemberRoutes(api, base, read, write, workspaces)
 }
 
 func workspaceMemberRoutes(api huma.API, base string, read, write v1.Route, workspaces admin.Workspaces) {
-	v1.Add(api, read.With("GET", base+"/{id}/members", "listWorkspaceMembers", "List the members of a workspace"),
-		func(ctx context.Context, in *workspaceMembersInput) (workspaceMemberList, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return workspaceMemberList{}, err
-			}
+	v1.AddOne(api, read.With("GET", base+"/{id}/members", "listWorkspaceMembers", "List the members of a workspace"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, in *workspaceMembersInput) (workspaceMemberList, error) {
 			list, err := workspaces.Members(ctx, org, id, in.Page.Catalog())
 			return workspaceMemberList{Members: v1.Map(list.Items, func(m catalog.WorkspaceMember) workspaceMember {
-				return workspaceMember{UserID: string(m.User), Email: m.Email, DisplayName: m.DisplayName, Role: string(m.Role)}
+				return workspaceMember{UserID: string(m.User), Kind: string(m.Kind), Email: mailbox(m.Kind, m.Email),
+					DisplayName: m.DisplayName, Role: string(m.Role)}
 			}), NextPageToken: list.Next}, err
 		})
-	v1.Add(api, write.With("PUT", base+"/{id}/members/{user_id}", "setWorkspaceMember", "Add a member or change the role"),
-		func(ctx context.Context, in *putWorkspaceMemberInput) (v1.Empty, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return v1.Empty{}, err
-			}
+	v1.AddOne(api, write.With("PUT", base+"/{id}/members/{user_id}", "setWorkspaceMember", "Add a member or change the role"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, in *putWorkspaceMemberInput) (v1.Empty, error) {
 			user, err := catalog.ParseID[catalog.UserID](in.UserID)
 			if err != nil {
 				return v1.Empty{}, err
 			}
 			return v1.Empty{}, workspaces.SetMember(ctx, org, id, user, catalog.Role(in.Body.Role))
 		})
-	v1.Add(api, write.With("DELETE", base+"/{id}/members/{user_id}", "removeWorkspaceMember", "Remove a member"),
-		func(ctx context.Context, in *WorkspaceMemberPath) (v1.Empty, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return v1.Empty{}, err
-			}
+	v1.AddOne(api, write.With("DELETE", base+"/{id}/members/{user_id}", "removeWorkspaceMember", "Remove a member"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, in *WorkspaceMemberPath) (v1.Empty, error) {
 			user, err := catalog.ParseID[catalog.UserID](in.UserID)
 			if err != nil {
 				return v1.Empty{}, err

@@ -179,37 +179,23 @@ func Routes(api huma.API, policies admin.Policies, simulation admin.Simulation) 
 	read := v1.Route{Tag: "Policies", Scope: auth.ScopePoliciesRead, Camel: true}
 	write := v1.Route{Tag: "Policies", Scope: auth.ScopePoliciesWrite, Camel: true}
 
-	v1.Add(api, write.With("POST", base, "createPolicy", "Create a policy").As201(),
-		func(ctx context.Context, in *createPolicyInput) (policy, error) {
-			org, err := v1.OrgID(in.OrgID)
-			if err != nil {
-				return policy{}, err
-			}
+	v1.AddIn(api, write.With("POST", base, "createPolicy", "Create a policy").As201(),
+		func(ctx context.Context, org catalog.OrgID, in *createPolicyInput) (policy, error) {
 			v, err := policies.Create(ctx, org, in.Body.input())
 			return policyOf(v), err
 		})
-	v1.Add(api, read.With("GET", base, "listPolicies", "List policies"), func(ctx context.Context, in *listPoliciesInput) (policyList, error) {
-		org, err := v1.OrgID(in.OrgID)
-		if err != nil {
-			return policyList{}, err
-		}
-		list, err := policies.List(ctx, org, in.TableFqn, in.TableID, in.Page.Catalog())
-		return policyList{Policies: v1.Map(list.Items, policyOf), NextPageToken: list.Next}, err
-	})
-	v1.Add(api, read.With("GET", base+"/{id}", "getPolicy", "Fetch a policy"), func(ctx context.Context, in *PolicyPath) (policy, error) {
-		org, id, err := in.IDs()
-		if err != nil {
-			return policy{}, err
-		}
-		v, err := policies.Get(ctx, org, id)
-		return policyOf(v), err
-	})
-	v1.Add(api, write.With("PUT", base+"/{id}", "replacePolicy", "Replace a policy"),
-		func(ctx context.Context, in *putPolicyInput) (policy, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return policy{}, err
-			}
+	v1.AddIn(api, read.With("GET", base, "listPolicies", "List policies"),
+		func(ctx context.Context, org catalog.OrgID, in *listPoliciesInput) (policyList, error) {
+			list, err := policies.List(ctx, org, in.TableFqn, in.TableID, in.Page.Catalog())
+			return policyList{Policies: v1.Map(list.Items, policyOf), NextPageToken: list.Next}, err
+		})
+	v1.AddOne(api, read.With("GET", base+"/{id}", "getPolicy", "Fetch a policy"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, _ *PolicyPath) (policy, error) {
+			v, err := policies.Get(ctx, org, id)
+			return policyOf(v), err
+		})
+	v1.AddOne(api, write.With("PUT", base+"/{id}", "replacePolicy", "Replace a policy"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *putPolicyInput) (policy, error) {
 			version, err := in.version(in.Body.ExpectedVersion)
 			if err != nil {
 				return policy{}, err
@@ -217,12 +203,8 @@ func Routes(api huma.API, policies admin.Policies, simulation admin.Simulation) 
 			v, err := policies.Replace(ctx, org, id, version, in.Body.input())
 			return policyOf(v), err
 		})
-	v1.Add(api, write.With("PATCH", base+"/{id}", "updatePolicy", "Update a policy"),
-		func(ctx context.Context, in *patchPolicyInput) (policy, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return policy{}, err
-			}
+	v1.AddOne(api, write.With("PATCH", base+"/{id}", "updatePolicy", "Update a policy"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *patchPolicyInput) (policy, error) {
 			version, err := in.version(in.Body.ExpectedVersion)
 			if err != nil {
 				return policy{}, err
@@ -234,12 +216,8 @@ func Routes(api huma.API, policies admin.Policies, simulation admin.Simulation) 
 			v, err := policies.Patch(ctx, org, id, version, patch)
 			return policyOf(v), err
 		})
-	v1.Add(api, write.With("DELETE", base+"/{id}", "deletePolicy", "Delete a policy"),
-		func(ctx context.Context, in *deletePolicyInput) (v1.Empty, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return v1.Empty{}, err
-			}
+	v1.AddOne(api, write.With("DELETE", base+"/{id}", "deletePolicy", "Delete a policy"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *deletePolicyInput) (v1.Empty, error) {
 			var sent *int64
 			if in.ExpectedVersion > 0 {
 				sent = &in.ExpectedVersion

@@ -42,12 +42,8 @@ func policyRevisionOf(r catalog.PolicyRevision) policyRevision {
 }
 
 func policyHistoryRoute(api huma.API, read v1.Route, policies admin.Policies) {
-	v1.Add(api, read.With("GET", "/v1/organisations/{org_id}/policies/{id}/history", "listPolicyHistory", "List the revisions of a policy"),
-		func(ctx context.Context, in *policyHistoryInput) (policyHistory, error) {
-			org, id, err := in.IDs()
-			if err != nil {
-				return policyHistory{}, err
-			}
+	v1.AddOne(api, read.With("GET", "/v1/organisations/{org_id}/policies/{id}/history", "listPolicyHistory", "List the revisions of a policy"),
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *policyHistoryInput) (policyHistory, error) {
 			list, err := policies.History(ctx, org, id, in.Page.Catalog())
 			return policyHistory{Revisions: v1.Map(list.Items, policyRevisionOf), NextPageToken: list.Next}, err
 		})

@@ -62,23 +62,15 @@ func simulationOf(s admin.Simulated) simulation {
 }
 
 func simulationRoutes(api huma.API, write v1.Route, sim admin.Simulation) {
-	v1.Add(api, write.With("POST", "/v1/organisations/{org_id}/policies/simulate", "simulatePolicies", "See a table as somebody else would"),
-		func(ctx context.Context, in *simulateInput) (simulation, error) {
-			org, err := v1.OrgID(in.OrgID)
-			if err != nil {
-				return simulation{}, err
-			}
+	v1.AddIn(api, write.With("POST", "/v1/organisations/{org_id}/policies/simulate", "simulatePolicies", "See a table as somebody else would"),
+		func(ctx context.Context, org catalog.OrgID, in *simulateInput) (simulation, error) {
 			s, err := sim.Run(ctx, org, admin.SimulationInput{TableFQN: in.Body.TableFqn, User: v1.Text(in.Body.UserID), Role: v1.Text(in.Body.Role),
 				Attributes: in.Body.Attributes})
 			return simulationOf(s), err
 		})
-	v1.Add(api, write.With("GET", "/v1/organisations/{org_id}/users/{user_id}/effective-policies", "listUserEffectivePolicies",
+	v1.AddOne(api, write.With("GET", "/v1/organisations/{org_id}/users/{user_id}/effective-policies", "listUserEffectivePolicies",
 		"The policies that apply to a member on a table"),
-		func(ctx context.Context, in *userPoliciesInput) (simulation, error) {
-			org, user, err := in.IDs()
-			if err != nil {
-				return simulation{}, err
-			}
+		func(ctx context.Context, org catalog.OrgID, user catalog.UserID, in *userPoliciesInput) (simulation, error) {
 			s, err := sim.Run(ctx, org, admin.SimulationInput{TableFQN: in.TableFqn, User: string(user)})
 			return simulationOf(s), err
 		})

@@ -3,11 +3,12 @@ package storages
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops/admin"
 	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/api/problem"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
@@ -22,12 +23,28 @@ type storageConfig struct {
 	Slug                string          `json:"slug" doc:"Short schema name, where it is unambiguous"`
 	WorkspaceID         *string         `json:"workspaceId" doc:"null for a personal configuration"`
 	OwnerUserID         string          `json:"ownerUserId" format:"uuid"`
-	Settings            json.RawMessage `json:"settings" doc:"What was configured, without secrets; the root of local storage is shown only to its owner and to holders of storage:configure"`
+	Settings            json.RawMessage `json:"settings" doc:"The settings once more, as one object; the root of local storage is shown only to its owner and to holders of storage:configure"`
 	AuthMode            *string         `json:"authMode"`
+	Sandbox             bool            `json:"sandbox" doc:"The server made it as the organisation's sandbox: it cannot be changed or deleted"`
 	CredentialExpiresAt *string         `json:"credentialExpiresAt"`
+	CredentialState     *string         `json:"credentialState" doc:"valid, expiring (within 7 days) or expired; null if the end is unknown"`
 	DiscoveredAt        *string         `json:"discoveredAt"`
 	CreatedAt           *string         `json:"createdAt"`
 	UpdatedAt           *string         `json:"updatedAt"`
+	ShownSettings
+}
+
+// ShownSettings are the settings of a configuration as fields of its record.
+type ShownSettings struct {
+	Provider  string `json:"provider,omitempty" doc:"kind delegated"`
+	Root      string `json:"root,omitempty" doc:"kind local"`
+	Bucket    string `json:"bucket,omitempty" doc:"kinds s3 and gcs, and provider_one"`
+	Account   string `json:"account,omitempty" doc:"kind azure and provider_three"`
+	Container string `json:"container,omitempty" doc:"kind azure and provider_three"`
+	Prefix    string `json:"prefix,omitempty" doc:"The folder that is the root"`
+	Region    string `json:"region,omitempty" doc:"kind s3"`
+	Endpoint  string `json:"endpoint,omitempty" doc:"URL of another store than that of AWS, Google or Azure"`
+	PathStyle *bool  `json:"pathStyle,omitempty" doc:"kind s3"`
 }
 
 // settingsFor returns the settings of a configuration. It omits the directory of local
@@ -41,9 +58,15 @@ func settingsFor(ctx context.Context, c catalog.StorageConfig) json.RawMessage {
 }
 
 func storageConfigOf(ctx context.Context, c catalog.StorageConfig) storageConfig {
+	settings := settingsFor(ctx, c)
+	var shown ShownSettings
+	_ = json.Unmarshal(settings, &shown) // settings is an object or null
 	return storageConfig{
-		ConfigID: string(c.ID), ConfigName: c.Name, Kind: string(c.Kind), Schema: c.Schema(), Slug: c.Slug, WorkspaceID: v1.Pointer(c.Workspace),
-		OwnerUserID: string(c.Owner), Settings: settingsFor(ctx, c), AuthMode: v1.Pointer(c.AuthMode),
+		ShownSettings: shown,
+		ConfigID:      string(c.ID), ConfigName: c.Name, Kind: string(c.Kind), Schema: c.Schema(),
+		Slug: c.Slug, WorkspaceID: v1.Pointer(c.Workspace),
+		OwnerUserID: string(c.Owner), Settings: settings, AuthMode: v1.Pointer(c.AuthMode), Sandbox: c.Sandbox,
+		CredentialState:     v1.Pointer(storage.CredentialStateOf(c, time.Now())),
 		CredentialExpiresAt: v1.Timestamp(c.CredentialExpiresAt), DiscoveredAt: v1.Timestamp(c.DiscoveredAt),
 		CreatedAt: v1.Timestamp(c.CreatedAt), UpdatedAt: v1.Timestamp(c.UpdatedAt),
 	}
@@ -61,39 +84,43 @@ type createStorageInput struct {
 		WorkspaceID *string `json:"workspaceId,omitempty" nullable:"true" format:"uuid" doc:"Share with this workspace; without it the configuration is personal"`
 		Root        string  `json:"root,omitempty" maxLength:"4096" doc:"kind local: a directory below one of the server's local roots; relative means below the first"`
 
-		Bucket    string `json:"bucket,omitempty" maxLength:"63" doc:"kind s3"`
-		Prefix    string `json:"prefix,omitempty" maxLength:"1024" doc:"kind s3: the folder that is the root; without it the bucket is"`
-		Region    string `json:"region,omitempty" maxLength:"32" doc:"kind s3, required there"`
-		Endpoint  string `json:"endpoint,omitempty" maxLength:"1024" doc:"kind s3: URL of a store other than AWS"`
-		PathStyle *bool  `json:"pathStyle,omitempty" doc:"kind s3: the bucket is in the path, not in the host name; default true with an endpoint, else false"`
-		S3Secret
+		ExpiresAt *v1.Instant `json:"expiresAt,omitempty" doc:"When the credential ends, for the record: kinds s3, gcs and azure"`
+		RemoteFields
 	}
 }
 
-// S3Secret is an S3 credential. It occurs in requests only.
-type S3Secret struct {
-	AccessKeyID     string `json:"accessKeyId,omitempty" maxLength:"256" doc:"kind s3"`
-	SecretAccessKey string `json:"secretAccessKey,omitempty" maxLength:"1024" writeOnly:"true" doc:"kind s3; never returned"`
-	SessionToken    string `json:"sessionToken,omitempty" maxLength:"16384" writeOnly:"true" doc:"kind s3: goes with a temporary key; never returned"`
-	RoleARN         string `json:"roleArn,omitempty" maxLength:"1024" doc:"kind s3: a role to take on with the key"`
+// RemoteFields are the settings and the credential of remote storage.
+type RemoteFields struct {
+	Provider  string `json:"provider,omitempty" enum:"provider_one,provider_two,provider_three" doc:"kind delegated"`
+	Bucket    string `json:"bucket,omitempty" maxLength:"222" doc:"kinds s3 and gcs, and provider_one"`
+	Account   string `json:"account,omitempty" maxLength:"24" doc:"kind azure and provider_three: the storage account"`
+	Container string `json:"container,omitempty" maxLength:"63" doc:"kind azure and provider_three"`
+	Prefix    string `json:"prefix,omitempty" maxLength:"1024" doc:"The folder that is the root; without it the bucket or container is"`
+	Region    string `json:"region,omitempty" maxLength:"32" doc:"kind s3, required there"`
+	Endpoint  string `json:"endpoint,omitempty" maxLength:"1024" doc:"URL of a store other than that of AWS, Google or Azure"`
+	PathStyle *bool  `json:"pathStyle,omitempty" doc:"kind s3: the bucket is in the path, not in the host name; default true with an endpoint, else false"`
+	S3Secret
+	GCSSecret
+	AzureSecret
+	AmbientSecret
 }
 
-func (s S3Secret) credential() admin.S3Credential {
-	return admin.S3Credential{AccessKeyID: s.AccessKeyID, SecretAccessKey: s.SecretAccessKey, SessionToken: s.SessionToken, RoleARN: s.RoleARN}
-}
-
-func (in *createStorageInput) config() admin.NewStorageConfig {
+func (in *createStorageInput) config() (storage.NewConfig, error) {
 	b := in.Body
-	n := admin.NewStorageConfig{Name: b.ConfigName, Kind: b.Kind, Workspace: v1.Text(b.WorkspaceID), Root: b.Root, Credential: b.credential()}
-	settings := admin.S3Settings{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint}
-	if b.PathStyle != nil || settings != (admin.S3Settings{}) {
-		settings.PathStyle = b.Endpoint != ""
-		if b.PathStyle != nil {
-			settings.PathStyle = *b.PathStyle
-		}
-		n.S3 = &settings
+	fields, err := fieldsOf(b.RemoteFields)
+	return storage.NewConfig{
+		Name: b.ConfigName, Kind: b.Kind, Workspace: v1.Text(b.WorkspaceID), Root: b.Root, Fields: fields, ExpiresAt: b.ExpiresAt.Pointer(),
+	}, err
+}
+
+// fieldsOf returns the fields of a request that are set, as a JSON object; nil if there
+// are none.
+func fieldsOf(given any) ([]byte, error) {
+	fields, err := json.Marshal(given)
+	if string(fields) == "{}" {
+		return nil, err
 	}
-	return n
+	return fields, err
 }
 
 // ConfigPath holds the path parameter of a storage configuration.
@@ -129,7 +156,7 @@ type discovery struct {
 	TablesVanished int                `json:"tablesVanished"`
 	TablesChanged  int                `json:"tablesChanged" doc:"Tables that were replaced by another table in the same place"`
 	Truncated      bool               `json:"truncated" doc:"A limit was reached; nothing was marked as vanished"`
-	Problems       []discoveryProblem `json:"problems" doc:"Folders with a log that cannot be read"`
+	Problems       []discoveryProblem `json:"problems" doc:"Folders with a log that cannot be read, at most 100"`
 }
 
 type discoveryProblem struct {
@@ -152,7 +179,7 @@ type storageCheck struct {
 }
 
 // Routes registers the routes of storage configurations.
-func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Service) {
+func Routes(api huma.API, configs storage.Configs, operations longwork.Service) {
 	const base = "/v1/storages/configs"
 	read := v1.Route{Tag: "Storage", Scope: auth.ScopeStorageRead, Camel: true}
 	write := v1.Route{Tag: "Storage", Scope: auth.ScopeStorageConfigure, Camel: true, Local: true}
@@ -160,7 +187,11 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 	v1.Add(api, write.With("POST", base, "createStorageConfig", "Create a storage configuration").As201().
 		Describe("Its tables are discovered at once. Kind local needs the role admin; other kinds are tried out first, as by validate."),
 		func(ctx context.Context, in *createStorageInput) (storageConfig, error) {
-			c, err := configs.Create(ctx, in.config())
+			n, err := in.config()
+			if err != nil {
+				return storageConfig{}, err
+			}
+			c, err := configs.Create(ctx, n)
 			return storageConfigOf(ctx, c), err
 		})
 	v1.Add(api, read.With("GET", base, "listStorageConfigs", "List storage configurations"),
@@ -184,7 +215,11 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 			if err != nil {
 				return storageConfig{}, err
 			}
-			c, err := configs.Update(ctx, id, admin.StorageConfigEdit{Name: in.Body.ConfigName, PathStyle: in.Body.PathStyle})
+			edit := storage.ConfigEdit{Name: in.Body.ConfigName}
+			if in.Body.PathStyle != nil {
+				edit.Flags = map[string]bool{"pathStyle": *in.Body.PathStyle}
+			}
+			c, err := configs.Update(ctx, id, edit)
 			return storageConfigOf(ctx, c), err
 		})
 	v1.Add(api, write.With("DELETE", base+"/{config_id}", "deleteStorageConfig",
@@ -217,29 +252,35 @@ func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Serv
 			if err != nil {
 				return discovery{}, nil, err
 			}
+			discover, err := configs.PrepareDiscovery(ctx, id, in.Body != nil && in.Body.IncludeDropped)
+			if err != nil {
+				return discovery{}, nil, err
+			}
 			patience := operations.Patience
 			if in.Prefer.Async() {
 				patience = 0
 			}
 			d, goesOn, err := longwork.RunWithin(ctx, operations, catalog.OperationDiscover, patience,
-				func(ctx context.Context) (admin.Discovered, error) {
-					return configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
-				}, func(d admin.Discovered) any { return discoveryOf(d) })
+				func(ctx context.Context, t *longwork.Task) (storage.Discovered, error) {
+					return discover(ctx, func(p storage.DiscoveryProgress) {
+						t.Progress(catalog.Progress{Done: int64(p.Folders), Unit: "folders"})
+					})
+				}, func(d storage.Discovered) any { return discoveryOf(d) })
 			return discoveryOf(d), goesOn, err
 		})
 }
 
-func validationOf(report admin.ProbeReport) validation {
-	return validation{Valid: report.OK(), Checks: v1.Map(report.Checks, func(c admin.ProbeCheck) storageCheck {
+func validationOf(report storage.ProbeReport) validation {
+	return validation{Valid: report.OK(), Checks: v1.Map(report.Checks, func(c storage.ProbeCheck) storageCheck {
 		return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: v1.Pointer(c.Reason)}
 	})}
 }
 
-func discoveryOf(d admin.Discovered) discovery {
+func discoveryOf(d storage.Discovered) discovery {
 	return discovery{
-		State: "done", TablesFound: d.Found, TablesAdded: len(d.Added), TablesReturned: len(d.Returned), TablesVanished: len(d.Vanished),
-		TablesChanged: len(d.Changed), Truncated: d.Truncated,
-		Problems: v1.Map(d.Problems, func(p admin.DiscoveryProblem) discoveryProblem {
+		State: "done", TablesFound: d.Found, TablesAdded: d.Added, TablesReturned: d.Returned, TablesVanished: d.Vanished,
+		TablesChanged: d.Changed, Truncated: d.Truncated,
+		Problems: v1.Map(d.Problems, func(p storage.DiscoveryProblem) discoveryProblem {
 			found := problem.From(p.Err)
 			return discoveryProblem{Path: p.Path, Code: found.Name, Message: found.Message, Details: found.Details}
 		}),

@@ -48,7 +48,8 @@ type dropTableInput struct {
 
 // FileRoutes registers the routes that create and remove tables.
 func FileRoutes(api huma.API, tables table.Files) {
-	create := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesCreate, Camel: true, Local: true}
+	// Tables of a sandbox are created by everybody who may insert rows.
+	create := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesCreate, OrScope: auth.ScopeRowsInsert, Camel: true, Local: true}
 	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
 	v1.Add(api, create.With("POST", "/v1/tables", "createTable", "Create a table").As201().

@@ -1,0 +1,127 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/session"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// AccessStore is the part of the catalog that [Access] reads.
+type AccessStore interface {
+	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
+	SSOConfig(ctx context.Context, org catalog.OrgID) (catalog.SSOConfig, error)
+	EmailDomains(ctx context.Context, org catalog.OrgID) ([]catalog.EmailDomain, error)
+}
+
+// Access decides in which organisations a sign-in acts. It is asked when a code or token is
+// issued, and at every refresh.
+type Access struct{ Store AccessStore }
+
+// AccessError is a refusal: 403.
+type AccessError struct {
+	code, text string
+	// Org is the organisation that refused.
+	Org uuid.UUID
+}
+
+// Error implements error.
+func (e *AccessError) Error() string { return e.text }
+
+// ProblemCode names the line in the table of errors.
+func (e *AccessError) ProblemCode() string { return e.code }
+
+// Unwrap returns [auth.ErrForbidden].
+func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
+
+// Allow returns nil if a session may act in an organisation.
+//
+// It returns [auth.ErrNoMember] for a user who is not a member, and a [*AccessError] for a
+// session of another organisation, for a password where single sign-on is required, and for
+// a single sign-on that the organisation has ended: its configuration is gone or names
+// another issuer, or the domain of the user's e-mail address is no longer verified. Other
+// errors are those of the catalog; if it is unavailable, they also wrap
+// [auth.ErrUnavailable].
+func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) error {
+	err := a.decide(ctx, of, org)
+	if errors.Is(err, catalog.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+	}
+	return err
+}
+
+func (a Access) decide(ctx context.Context, of session.Session, org uuid.UUID) error {
+	if of.Org != uuid.Nil && of.Org != org {
+		return &AccessError{"forbidden", "the session is limited to another organisation", org}
+	}
+	ctx = authz.System(ctx, "access")
+	id := catalog.OrgID(org.String())
+	member, err := a.Store.Membership(ctx, id, catalog.UserID(of.User.String()))
+	if errors.Is(err, catalog.ErrNotFound) {
+		return auth.ErrNoMember
+	}
+	if err != nil {
+		return err
+	}
+	switch of.Method {
+	case session.MethodClient:
+		return nil
+	case session.MethodPassword:
+		_, domains, err := a.verified(ctx, id)
+		if err == nil && len(domains) > 0 {
+			err = &AccessError{"sso_required", "the organisation requires single sign-on", org}
+		}
+		return err
+	case session.MethodSSO:
+		issuer, domains, err := a.verified(ctx, id)
+		if err == nil && (issuer != of.Issuer || !domains[domainOf(member.Email)]) {
+			err = &AccessError{"sign_in_refused", "the organisation has ended this single sign-on", org}
+		}
+		return err
+	}
+	return &AccessError{"forbidden", "unknown method of sign-in", org}
+}
+
+// owns reports whether an organisation with a provider has verified the domain of a member's
+// address.
+func (a Access) owns(ctx context.Context, org catalog.OrgID, user catalog.UserID) (bool, error) {
+	member, err := a.Store.Membership(ctx, org, user)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, domains, err := a.verified(ctx, org)
+	return domains[domainOf(member.Email)], err
+}
+
+// verified returns the issuer and the verified domains of an organisation that has a
+// provider; otherwise none.
+func (a Access) verified(ctx context.Context, org catalog.OrgID) (issuer string, verified map[string]bool, err error) {
+	config, err := a.Store.SSOConfig(ctx, org)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	domains, err := a.Store.EmailDomains(ctx, org)
+	verified = map[string]bool{}
+	for _, d := range domains {
+		if d.Verified() {
+			verified[d.Domain] = true
+		}
+	}
+	return config.Issuer, verified, err
+}
+
+// domainOf returns the domain of a normalised e-mail address.
+func domainOf(email string) string { return email[strings.LastIndexByte(email, '@')+1:] }

@@ -1,0 +1,31 @@
+package identity
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// NameStore reads the names of people and organisations.
+type NameStore interface {
+	User(ctx context.Context, user catalog.UserID) (catalog.User, error)
+	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
+}
+
+// Names tells signed-in people what they give access to.
+type Names struct{ Store NameStore }
+
+// Names returns the e-mail address of a person and the name of an organisation. It is for
+// pages that only this person sees, about an organisation that the person belongs to.
+func (n Names) Names(ctx context.Context, user, org uuid.UUID) (email, organisation string, err error) {
+	ctx = authz.System(ctx, "names")
+	u, err := n.Store.User(ctx, catalog.UserID(user.String()))
+	if err != nil {
+		return "", "", err
+	}
+	o, err := n.Store.Organisation(ctx, catalog.OrgID(org.String()))
+	return u.Email, o.Name, err
+}

@@ -1,0 +1,15 @@
+package identity
+
+import "github.com/lakewarden/lakewarden/api/ops/caller"
+
+// Origin identifies the client of a request and the request, for counters of refusals and
+// for the audit log.
+type Origin struct {
+	// Remote is the network address of the client.
+	Remote string
+	// RequestID links audit entries to the request.
+	RequestID string
+}
+
+// originOf returns the origin of a caller's request.
+func originOf(a caller.Identity) Origin { return Origin{Remote: a.Remote, RequestID: a.RequestID} }

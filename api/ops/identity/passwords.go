@@ -1,0 +1,127 @@
+package identity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
+	"github.com/lakewarden/lakewarden/auth/password"
+	"github.com/lakewarden/lakewarden/auth/session"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// PasswordStore stores the accounts that passwords belong to.
+type PasswordStore interface {
+	catalog.Passwords
+	User(ctx context.Context, user catalog.UserID) (catalog.User, error)
+	UserByEmail(ctx context.Context, email string) (catalog.User, error)
+}
+
+// Hasher hashes and verifies passwords: a [password.Hasher].
+type Hasher interface {
+	Hash(ctx context.Context, source password.Source, text string) (string, error)
+	Verify(ctx context.Context, source password.Source, text, stored string) (password.Verified, error)
+}
+
+// Recorder stores entries of the audit log.
+type Recorder interface {
+	Record(entry catalog.AuditEntry)
+}
+
+// Passwords sets the passwords of people. A new password ends the sessions of the person
+// and withdraws the links that could set another one.
+type Passwords struct {
+	Store    PasswordStore
+	Hasher   Hasher
+	Sessions session.Sessions
+	Tokens   session.OneTimeTokens
+	Attempts *throttle.Attempts
+	Audit    Recorder
+}
+
+// CheckNew returns an error that names the field if a password of the account with an
+// e-mail address must not be set.
+func (p Passwords) CheckNew(field, email, text string) error {
+	if err := password.Check(text, email); err != nil {
+		return fault.Invalid(field, "%s", err.Error())
+	}
+	return nil
+}
+
+// Set sets the password of a person who has proved to own the e-mail address of the
+// account. The caller has called [Passwords.CheckNew].
+func (p Passwords) Set(ctx context.Context, user catalog.UserID, text string, from Origin) error {
+	return p.set(ctx, user, text, uuid.Nil, from)
+}
+
+// set stores the hash before it ends the sessions: a sign-in with the former password that
+// is in progress either creates its session before and loses it, or finds the new hash
+// afterwards (see [SignIn.Password]).
+func (p Passwords) set(ctx context.Context, user catalog.UserID, text string, keep uuid.UUID, from Origin) error {
+	id, err := uuid.Parse(string(user))
+	if err != nil {
+		return catalog.ErrNotFound
+	}
+	hash, err := p.Hasher.Hash(ctx, throttle.SourceOf(from.Remote), text)
+	if err != nil {
+		return err
+	}
+	ctx = authz.System(ctx, "password")
+	if err := p.Store.SetPassword(ctx, user, hash); err != nil {
+		return err
+	}
+	p.Audit.Record(catalog.AuditEntry{User: user, Action: "password.set", Resource: "user/" + string(user), Outcome: catalog.OutcomeAllow,
+		RequestID: from.RequestID, Remote: from.Remote})
+	// The client may have disconnected. The sessions must end nevertheless.
+	ctx, cancel := caller.CleanupContext(ctx)
+	defer cancel()
+	return errors.Join(p.Sessions.RevokeUser(ctx, id, keep), p.Tokens.WithdrawTokens(ctx, recoveryPurpose, string(user)))
+}
+
+// Change replaces the caller's own password. It is for signed-in people, not for programs
+// that act for them. Their other sessions end.
+func (p Passwords) Change(ctx context.Context, current, text string) error {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return err
+	}
+	if !a.SignedIn() || a.Program {
+		return &catalog.DeniedError{Reason: "sign_in_required"}
+	}
+	user, err := p.Store.User(ctx, a.User)
+	if err != nil {
+		return err
+	}
+	if err := p.CheckNew("new", user.Email, text); err != nil {
+		return err
+	}
+	end, err := p.Attempts.Begin(ctx, user.Email, a.Remote)
+	if err != nil {
+		return err
+	}
+	defer end()
+	stored, err := p.Store.Password(authz.System(ctx, "password"), a.User)
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	verified, err := p.Hasher.Verify(ctx, throttle.SourceOf(a.Remote), current, stored)
+	if err != nil {
+		return err
+	}
+	if !verified.Match {
+		_, audited, err := p.Attempts.Refused(user.Email, a.Remote)
+		if audited {
+			p.Audit.Record(caller.NewEntry(a, "password.refused", "user/"+string(a.User), catalog.OutcomeDeny))
+		}
+		if err != nil {
+			return err
+		}
+		return fault.Invalid("current", "is not the current password")
+	}
+	return p.set(ctx, a.User, text, a.SessionID, originOf(a))
+}

@@ -1,0 +1,45 @@
+package identity
+
+import (
+	"net/url"
+	"strings"
+)
+
+// The paths of the server to which people are led. The doors serve them.
+const (
+	SignInPath      = "/signin"
+	SignOutPath     = "/signout"
+	SignedInPath    = "/signed-in"
+	SignedOutPath   = "/signed-out"
+	RecoverPath     = "/recover"
+	SetPasswordPath = "/set-password"
+	InvitationPath  = "/accept-invitation"
+	// AuthorizePath is the authorization endpoint.
+	AuthorizePath = "/oauth2/authorize"
+	// SSOCallbackPath is where identity providers lead browsers back.
+	SSOCallbackPath = "/v1/auth/sso/callback"
+	// LinkCallbackPath is where providers of storage lead browsers back.
+	LinkCallbackPath = "/v1/auth/provider/callback"
+)
+
+// tokenLink returns the URL of a page with the token of a link in an e-mail.
+func tokenLink(publicURL, path, token string) string {
+	return publicURL + path + "?token=" + url.QueryEscape(token)
+}
+
+// maxReturnTo bounds an authorization request, in bytes.
+const maxReturnTo = 6 << 10
+
+// ReturnTo returns the path and query at which a browser continues after a sign-in, or ""
+// for a text that is not an authorization request of this server.
+func ReturnTo(text string) string {
+	if len(text) > maxReturnTo || !strings.HasPrefix(text, AuthorizePath+"?") ||
+		strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '\\' || c == '#' }) {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Path != AuthorizePath {
+		return ""
+	}
+	return text
+}

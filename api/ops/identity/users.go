@@ -1,0 +1,128 @@
+package identity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// Users adds members to an organisation, and removes them.
+type Users struct {
+	Store       catalog.Memberships
+	Invitations Invitations
+}
+
+// Added is the result of [Users.Add]: a member or an invitation.
+type Added struct {
+	// Member is nil if the person was invited.
+	Member *catalog.Membership
+	// Invitation is the zero value if the person is a member.
+	Invitation catalog.Invitation
+}
+
+// Add makes the person with an e-mail address a member of the caller's organisation, and creates
+// the person if necessary. A person whose e-mail address is not known to be the organisation's own
+// is invited instead, whether or not the server knows the address: see
+// [catalog.Memberships.AddPerson]. Callers cannot grant a role above their own. Errors are
+// those of the store and of [Invitations.Create].
+func (u Users) Add(ctx context.Context, org catalog.OrgID, person catalog.NewUser, role catalog.Role) (Added, error) {
+	if _, err := caller.In(ctx, org); err != nil {
+		return Added{}, err
+	}
+	member, err := u.Store.AddPerson(ctx, org, person, role)
+	if errors.Is(err, catalog.ErrConsent) {
+		invited, err := u.Invitations.Create(ctx, org, person.Email, role)
+		return Added{Invitation: invited}, err
+	}
+	return Added{Member: &member}, err
+}
+
+// Remove ends a membership, with everything that the member may do by it, from the
+// member's next request on.
+func (u Users) Remove(ctx context.Context, org catalog.OrgID, user catalog.UserID) error {
+	if _, err := caller.In(ctx, org); err != nil {
+		return err
+	}
+	return u.Store.RemoveMember(ctx, org, user)
+}
+
+// SelfStore is the part of the catalog that [Self] uses.
+type SelfStore interface {
+	catalog.Users
+	catalog.Memberships
+	catalog.Workspaces
+	ListUserOrganisations(ctx context.Context, user catalog.UserID, page catalog.Page) (catalog.List[catalog.UserOrganisation], error)
+}
+
+// Self shows callers to themselves.
+type Self struct{ Store SelfStore }
+
+// Profile is what callers learn about themselves.
+type Profile struct {
+	User catalog.User
+	// Membership is nil for a person in no organisation.
+	Membership *catalog.Membership
+	// Scopes are those of the credential that the role of the membership allows. They may be
+	// newer than those that the request was authorised by.
+	Scopes auth.ScopeSet
+	// Organisations are those that [Organisations.List] lists and that are not deleted.
+	Organisations []catalog.UserOrganisation
+	// Workspaces are those of the current organisation that the caller reaches. It is
+	// empty for a credential without org:read.
+	Workspaces []catalog.Workspace
+}
+
+// Get returns the caller's profile.
+func (s Self) Get(ctx context.Context) (p Profile, err error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return p, err
+	}
+	if p.User, err = s.Store.User(ctx, a.User); err != nil {
+		return p, err
+	}
+	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.UserOrganisation], error) {
+		return s.Store.ListUserOrganisations(ctx, a.User, page)
+	}, func(o catalog.UserOrganisation) error {
+		if o.DeletedAt.IsZero() {
+			p.Organisations = append(p.Organisations, o)
+		}
+		return nil
+	})
+	if err != nil || a.Org == "" {
+		return p, err
+	}
+	m, err := s.Store.Membership(ctx, a.Org, a.User)
+	if err != nil {
+		return p, err
+	}
+	p.Membership, p.Scopes = &m, a.Granted.Intersect(auth.Role(m.Role).Scopes())
+	for i, o := range p.Organisations {
+		if o.ID == m.Org {
+			p.Organisations[i].Role = m.Role
+		}
+	}
+	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.Workspace], error) {
+		return s.Store.ListWorkspaces(ctx, a.Org, catalog.WorkspaceFilter{Member: a.User}, page)
+	}, func(w catalog.Workspace) error {
+		p.Workspaces = append(p.Workspaces, w)
+		return nil
+	})
+	if errors.Is(err, catalog.ErrDenied) {
+		err = nil
+	}
+	return p, err
+}
+
+// Rename changes the caller's display name. It is for people who have signed in.
+func (s Self) Rename(ctx context.Context, displayName string) error {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.Store.UpdateUser(ctx, a.User, catalog.AnyVersion, catalog.UserChange{DisplayName: &displayName})
+	return err
+}

@@ -1,0 +1,92 @@
+package revocation_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/catalog/principal"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore"
+)
+
+// unwatched is a catalog whose changes are not reported.
+type unwatched struct{ catalog.Epochs }
+
+func (unwatched) Watch(ctx context.Context) <-chan uint64 {
+	never := make(chan uint64)
+	context.AfterFunc(ctx, func() { close(never) })
+	return never
+}
+
+// TestNextRequestSeesAChange checks that an authenticator with a cache obeys a change of
+// its own replica as soon as the change has returned, without any report of the watch.
+func TestNextRequestSeesAChange(t *testing.T) {
+	for name, url := range map[string]func() string{
+		"SQLite":   func() string { return filepath.Join(t.TempDir(), "catalog.db") },
+		"Postgres": func() string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithCancel(authz.System(t.Context(), "test"))
+			epochs := &revocation.Epochs{}
+			_, err := epochs.Current()
+			require.ErrorIs(t, err, revocation.ErrStale, "no epoch was confirmed yet")
+			inner, err := sqlstore.Open(ctx, url(), sqlstore.Options{Raised: epochs.Raised})
+			require.NoError(t, err)
+			store := authz.New(inner)
+			require.NoError(t, epochs.Follow(ctx, unwatched{store}, revocation.New(store, revocation.Options{})))
+			t.Cleanup(func() {
+				stop()
+				epochs.Wait()
+				require.NoError(t, inner.Close())
+			})
+			owner, err := store.CreateUser(ctx, catalog.NewUser{Email: "owner@example.com"})
+			require.NoError(t, err)
+			org, err := store.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "Acme", Owner: owner.ID})
+			require.NoError(t, err)
+			user, err := store.CreateUser(ctx, catalog.NewUser{Email: "ada@example.com"})
+			require.NoError(t, err)
+			_, err = store.AddMember(ctx, org.ID, user.ID, catalog.RoleEditor)
+			require.NoError(t, err)
+			workspace, err := store.DefaultWorkspace(ctx, org.ID)
+			require.NoError(t, err)
+			keys := apikey.New(principal.New(store), apikey.Options{Epoch: epochs.Current})
+			t.Cleanup(keys.Close)
+
+			for range 20 {
+				key := apikey.Generate()
+				_, err := keys.Authenticate(t.Context(), key.Reveal())
+				require.ErrorIs(t, err, auth.ErrUnauthenticated, "the key does not exist yet")
+				created, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{
+					Org: org.ID, User: user.ID, Name: "test", Prefix: key.Prefix(), Hash: key.Hash(),
+					Scopes: auth.RoleEditor.Scopes().Strings(), Workspace: workspace.ID, ExpiresAt: time.Now().Add(time.Hour),
+				})
+				require.NoError(t, err)
+				for _, role := range []catalog.Role{catalog.RoleViewer, catalog.RoleEditor} {
+					_, err = store.SetMemberRole(ctx, org.ID, user.ID, role)
+					require.NoError(t, err)
+					p, err := keys.Authenticate(t.Context(), key.Reveal())
+					require.NoError(t, err)
+					require.Equal(t, auth.Role(role), p.Role)
+				}
+				_, err = store.RevokeAPIKey(ctx, org.ID, created.ID)
+				require.NoError(t, err)
+				_, err = keys.Authenticate(t.Context(), key.Reveal())
+				require.ErrorIs(t, err, auth.ErrRevoked)
+			}
+			known, err := epochs.Current()
+			require.NoError(t, err)
+			committed, err := store.Epoch(ctx)
+			require.NoError(t, err)
+			require.Equal(t, committed, known)
+		})
+	}
+}
