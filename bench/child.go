@@ -68,12 +68,17 @@ func (c *child) Stop() error {
 
 // awaitHTTP waits until url answers 200 or the process has ended.
 func (c *child) awaitHTTP(ctx context.Context, url string) error {
+	return c.await(ctx, url, func(ctx context.Context) bool { return answersOK(ctx, url) })
+}
+
+// await waits until the server at url is ready or the process has ended.
+func (c *child) await(ctx context.Context, url string, ready func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if ready(ctx, url) {
+		if ready(ctx) {
 			return nil
 		}
 		select {
@@ -86,7 +91,8 @@ func (c *child) awaitHTTP(ctx context.Context, url string) error {
 	}
 }
 
-func ready(ctx context.Context, url string) bool {
+// answersOK reports whether url answers 200.
+func answersOK(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return false

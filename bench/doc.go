@@ -7,6 +7,6 @@
 // of Lakewarden; the program that loads snapshots for log workloads is a setting.
 //
 // Compared subjects run interleaved on one machine, so only ratios are comparable
-// across machines. The peers are plain DuckDB and delta-rs in Python processes, and
-// roapi.
+// across machines. The peers are plain DuckDB and delta-rs in Python processes, roapi and
+// rclone.
 package bench

@@ -58,6 +58,13 @@ func playServer(args []string) error {
 		}
 		//nolint:forbidigo // this is the output of a command
 		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576,"cpu":0.25,"inserted":1,"updated":9}`)
+	case "copy", "move": // rclone
+		return nil
+	case "size": // rclone, after a move
+		if strings.HasSuffix(args[2], "source/data") {
+			os.Exit(3) // no such folder
+		}
+		fmt.Println(`{"count":3,"bytes":300}`) //nolint:forbidigo // it plays a command
 	case "--port": // the S3 server's first argument
 		return serveUntilEnd(args[1], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	default:
@@ -65,6 +72,12 @@ func playServer(args []string) error {
 	}
 	return nil
 }
+
+// The storage configuration of every fake server.
+const (
+	fakeConfigID = "0b9f3c52-7d5e-4a0e-9d5a-2f6f8f1c1a11"
+	fakeSchema   = "cfg_0b9f3c527d5e4a0e9d5a2f6f8f1c1a11"
+)
 
 func serveFake() error {
 	if name, value, ok := strings.Cut(os.Getenv(settingVariable), "="); ok && os.Getenv(name) != value {
@@ -84,23 +97,60 @@ func serveFake() error {
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"configId":"c","schema":"cfg_c"}`)
+		_, _ = io.WriteString(w, `{"configId":"`+fakeConfigID+`","schema":"`+fakeSchema+`"}`)
 	})
-	mux.HandleFunc("POST /v1/storages/configs/c/discover", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/storages/configs/"+fakeConfigID+"/discover", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"tablesFound":7,"truncated":false}`)
+	})
+	mux.HandleFunc("POST /v1/storages/move", func(w http.ResponseWriter, r *http.Request) {
+		var move struct{ SourceConfigID, SourcePath, DestinationConfigID, DestinationPath string }
+		if json.NewDecoder(r.Body).Decode(&move) != nil || move.SourceConfigID != fakeConfigID || move.SourcePath == "" ||
+			move.DestinationConfigID != fakeConfigID || move.DestinationPath == "" || r.Header.Get("Prefer") != "respond-async" {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, `{"id":"m"}`)
+	})
+	mux.HandleFunc("GET /v1/operations/m", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"id":"m","state":"succeeded","result":{"objectsMoved":3,"bytesTransferred":300}}`)
+	})
+	mux.HandleFunc("DELETE /v1/storages/configs/"+fakeConfigID, func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/api-keys", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"key":"load"}`)
+	})
+	var served atomic.Int64
+	mux.HandleFunc("GET /v1/limits", func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer load" {
+			served.Add(1)
+		}
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		// Half of the requests take up to 0.2 ms, and each of them causes two statements.
+		n := served.Load()
+		for bound, part := range map[string]int64{"0.0001": 0, "0.0002": n / 2, "0.0003": n, "+Inf": n} {
+			_, _ = fmt.Fprintf(w, "lakewarden_http_request_seconds_bucket{route=\"/v1/limits\",le=%q} %d\n", bound, part)
+		}
+		_, _ = fmt.Fprintf(w, "# a comment\nlakewarden_catalog_statements_total{transaction=\"no\"} %d\n"+
+			"lakewarden_catalog_statements_total{transaction=\"yes\"} 7\nother 1\n", 2*n)
+	})
 	mux.HandleFunc("POST /v1/tables", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
-	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/optimize", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /v1/tables/lake/"+fakeSchema+"/t/optimize", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"id":"o"}`)
 	})
-	mux.HandleFunc("PUT /v1/tables/lake/cfg_c/t/primary-key", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
-	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("PUT /v1/tables/lake/"+fakeSchema+"/t/primary-key", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{}`)
+	})
+	mux.HandleFunc("POST /v1/tables/lake/"+fakeSchema+"/t/rows", func(w http.ResponseWriter, _ *http.Request) {
 		if os.Getenv("LAKEWARDEN_LOG_LEVEL") == "debug" {
 			fmt.Fprintln(os.Stderr, "no entry\n"+`{"msg":"other","files":7}`+"\n"+
 				`{"level":"DEBUG","msg":"keys checked","op":"rows.insert","files":2}`)
 		}
 		_, _ = io.WriteString(w, `{"version":2,"inserted":10,"updated":0,"deleted":0}`)
 	})
-	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows/merge", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /v1/tables/lake/"+fakeSchema+"/t/rows/merge", func(w http.ResponseWriter, r *http.Request) {
 		if body, err := io.ReadAll(r.Body); err != nil || string(body) != "ten rows" ||
 			!strings.HasSuffix(r.Header.Get("Content-Type"), "parquet") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
@@ -152,7 +202,7 @@ func answerFake(w http.ResponseWriter, r *http.Request) {
 		SQL    string `json:"sql"`
 		Schema string `json:"schema"`
 	}
-	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Schema != "cfg_c" {
+	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Schema != fakeSchema {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		return
 	}

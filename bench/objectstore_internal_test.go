@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -54,6 +55,39 @@ func TestRemoteCommits(t *testing.T) {
 	left, err := os.ReadDir(cfg.Data)
 	require.NoError(t, err)
 	require.Len(t, left, 1, "the S3 server leaves nothing behind")
+}
+
+// TestMovesOfRclone moves objects with rclone inside and between stores of all kinds.
+func TestMovesOfRclone(t *testing.T) {
+	cfg := Config{Data: t.TempDir(), Env: os.Environ(), Progress: t.Logf}
+	program := func(variable, name string) string {
+		path, err := oracletest.Path(variable, name)
+		oracletest.Need(t, err)
+		return path
+	}
+	cfg.Versitygw = program("LAKEWARDEN_TEST_VERSITYGW", "versitygw")
+	cfg.Azurite = program("LAKEWARDEN_TEST_AZURITE", "azurite/node_modules/azurite/dist/src/blob/main.js")
+	cfg.FakeGCS = program("LAKEWARDEN_TEST_FAKE_GCS", "fake-gcs-server")
+	var err error
+	if cfg.Rclone, err = oracletest.Path("LAKEWARDEN_TEST_RCLONE", "rclone"); err != nil {
+		t.Skipf("only make bench gets rclone: %v", err)
+	}
+	objects := t.TempDir()
+	r := &runner{cfg: cfg, workload: Workload{Move: &Move{Objects: 3, Bytes: 100, Transfers: 2}}}
+	require.NoError(t, makeObjects(objects, 3, 100))
+	for _, route := range []string{"s3", "azure", "gcs", "s3-azure", "azure-gcs", "gcs-s3"} {
+		t.Run(route, func(t *testing.T) {
+			_, err := r.moveOnce(t.Context(), objects, route, mover{peerRclone, r.moveRclone})
+			require.NoError(t, err)
+		})
+	}
+	_, err = r.moveOnce(t.Context(), objects, "s3", mover{"nobody", func(context.Context, []*objectStore) (moved, error) {
+		return moved{}, nil
+	}})
+	require.ErrorContains(t, err, "0 objects of 0 bytes arrived and 3 were left, of 3")
+	left, err := os.ReadDir(cfg.Data)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 func TestOpenStoreReports(t *testing.T) {

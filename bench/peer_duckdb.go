@@ -69,10 +69,10 @@ func startDuckDB(ctx context.Context, cfg Config, from plainTables) (*plainDuckD
 	}
 	if from.endpoint != "" {
 		for name := range tables {
-			tables[name] = "s3://" + path.Join(s3Bucket, from.folder, name)
+			tables[name] = "s3://" + path.Join(storeBucket, from.folder, name)
 		}
 		settings["s3"] = map[string]string{
-			"endpoint": strings.TrimPrefix(from.endpoint, "http://"), "region": s3Region, "key": s3KeyID, "secret": s3Secret,
+			"endpoint": strings.TrimPrefix(from.endpoint, "http://"), "region": storeRegion, "key": s3KeyID, "secret": s3Secret,
 		}
 	}
 	config, err := json.Marshal(settings)

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -119,7 +118,8 @@ func (r *runner) maintainServer(ctx context.Context, root string, m Maintenance)
 	path, body := m.body()
 	stop := watch(ctx, r.server.proc.PID(), 10*time.Millisecond)
 	start := time.Now()
-	reply, err := r.server.maintain(ctx, "/v1/tables/lake/"+schema+"/t/"+path, body)
+	var reply maintenanceReply
+	err = r.server.admin.complete(ctx, "/v1/tables/lake/"+schema+"/t/"+path, body, &reply)
 	took := time.Since(start)
 	peak := stop()
 	if err != nil {
@@ -130,43 +130,11 @@ func (r *runner) maintainServer(ctx context.Context, root string, m Maintenance)
 		Removed: reply.FilesRemoved + reply.Count, Grown: peak - before.RSS}, err
 }
 
-// maintenanceReply is the result of completed work, or the operation that runs it.
+// maintenanceReply is the result of completed work.
 type maintenanceReply struct {
-	FilesAdded   int64  `json:"filesAdded"`
-	FilesRemoved int64  `json:"filesRemoved"`
-	Count        int64  `json:"count"`
-	ID           string `json:"id"`
-}
-
-// operationStep is the interval at which an operation is polled.
-const operationStep = 50 * time.Millisecond
-
-// maintain starts maintenance and waits for its end.
-func (s *server) maintain(ctx context.Context, path string, body map[string]any) (reply maintenanceReply, err error) {
-	if err := s.admin.call(ctx, http.MethodPost, path, body, &reply); err != nil || reply.ID == "" {
-		return reply, err
-	}
-	operation := "/v1/operations/" + reply.ID
-	for {
-		var now struct {
-			State  string           `json:"state"`
-			Result maintenanceReply `json:"result"`
-		}
-		if err := s.admin.call(ctx, http.MethodGet, operation, nil, &now); err != nil {
-			return reply, err
-		}
-		switch now.State {
-		case "succeeded":
-			return now.Result, nil
-		case "failed", "cancelled":
-			return reply, fmt.Errorf("operation %s", now.State)
-		}
-		select {
-		case <-ctx.Done():
-			return reply, ctx.Err()
-		case <-time.After(operationStep):
-		}
-	}
+	FilesAdded   int64 `json:"filesAdded"`
+	FilesRemoved int64 `json:"filesRemoved"`
+	Count        int64 `json:"count"`
 }
 
 // maintainPeer lets delta-rs do the work in a separate process.

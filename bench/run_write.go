@@ -192,6 +192,9 @@ func (r *runner) writeServer(ctx context.Context, root, rows string, rules rules
 	if err == nil && rules.after != nil {
 		err = rules.after(ctx, table, schema)
 	}
+	if err == nil {
+		err = r.server.forget(ctx, schema)
+	}
 	return done, err
 }
 

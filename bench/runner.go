@@ -25,11 +25,11 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 	}
 	store, err := openStore(ctx, cfg, w)
 	if err != nil {
-		return fmt.Errorf("start S3: %w", err)
+		return err
 	}
 	defer func() {
 		if stopped := store.Close(); stopped != nil && err == nil {
-			err = fmt.Errorf("stop S3: %w", stopped)
+			err = fmt.Errorf("stop object store: %w", stopped)
 		}
 	}()
 	srv, err := startServer(ctx, cfg, w.settings())
@@ -77,6 +77,14 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.infer(ctx)
 	case KindAllowed:
 		return r.allowed(ctx)
+	case KindRequests:
+		return r.requests(ctx)
+	case KindSharing:
+		return r.sharing(ctx)
+	case KindMove:
+		return r.move(ctx)
+	case KindDiscover:
+		return r.discover(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }
@@ -156,7 +164,7 @@ func (r *runner) register(ctx context.Context, s *server, store *objectStore) (s
 		return s.storage(ctx, own)
 	}
 	if store != nil {
-		return s.remoteStorage(ctx, r.workload.folder(), store.endpoint)
+		return s.remoteStorage(ctx, r.workload.folder(), store)
 	}
 	return s.storage(ctx, r.workload.folder())
 }

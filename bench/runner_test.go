@@ -17,9 +17,10 @@ func fakeConfig(t *testing.T) bench.Config {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	return bench.Config{
-		Lakewarden: self, Loader: self, Python: self,
-		Data:   t.TempDir(),
-		Settle: time.Millisecond,
+		Lakewarden: self, Loader: self, Python: self, Versitygw: self, Rclone: self,
+		Data:        t.TempDir(),
+		ObjectBytes: 100,
+		Settle:      time.Millisecond,
 		// With the race detector, programs otherwise exit a second later.
 		Env:      append(os.Environ(), fakeVariable+"=1", "GORACE=atexit_sleep_ms=0"),
 		Progress: t.Logf,
@@ -87,6 +88,14 @@ func TestRunKinds(t *testing.T) {
 			bench.Workload{Kind: bench.KindFlood, Flood: &bench.Flood{Clients: 2, PerSecond: 1000}, Statements: statements[:1], Runs: 2},
 			[]string{"limited", "refused", "p50.calm", "p50.flood", "p95.calm", "p95.flood", "ratio.p50"},
 		},
+		{
+			bench.Workload{Kind: bench.KindMove, Move: &bench.Move{Objects: 3, Bytes: 200, Routes: []string{"s3"}, Transfers: 2}, Runs: 1},
+			[]string{"p50.rclone.s3", "p50.lakewarden.s3", "objects.s3", "rate.s3", "ratio.rclone.s3", "rss_growth.s3"},
+		},
+		{
+			bench.Workload{Kind: bench.KindDiscover, Discovery: &bench.Discovery{Folders: 7}, Runs: 2},
+			[]string{"folders", "p50.first", "rss_growth.first", "p50.again", "rss_growth.again"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(string(c.workload.Kind), func(t *testing.T) {
@@ -127,6 +136,23 @@ func TestRunOfBodies(t *testing.T) {
 	require.Contains(t, run("/v1/no/such/route").Error, "valid: answered 404", "without its peer nothing is compared")
 }
 
+func TestRequestsReadTheFiguresOfTheServer(t *testing.T) {
+	outcome := bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindRequests, Warmup: 1, Runs: 2,
+		Requests: &bench.Requests{Path: "/v1/limits", Keys: 5, PerSecond: 200, Seconds: 1, Connections: 3}})
+	require.Empty(t, outcome.Error)
+	got := metrics(outcome)
+	require.InDelta(t, 2, got["statements"], 0)
+	require.InDelta(t, 0, got["statements.written"], 0)
+	require.InDelta(t, 0.2, got["server.p50"], 1e-9)
+	require.InDelta(t, 200, got["rate"], 20)
+	require.Positive(t, got["p50"])
+	require.GreaterOrEqual(t, got["p99"], got["p50"])
+
+	outcome = bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindRequests, Runs: 1,
+		Requests: &bench.Requests{Path: "/v1/no/such/route", Keys: 1, PerSecond: 10, Seconds: 1, Connections: 1}})
+	require.Contains(t, outcome.Error, "status 404")
+}
+
 func TestFloodCountsRefusals(t *testing.T) {
 	flood := bench.Workload{Kind: bench.KindFlood, Flood: &bench.Flood{Clients: 1, PerSecond: 100}, Runs: 1,
 		Statements: []bench.Statement{{Name: "q", SQL: "rows 1", Repeat: 10}}}
@@ -163,7 +189,6 @@ func TestRunCountsRows(t *testing.T) {
 
 func TestRunRemote(t *testing.T) {
 	cfg := fakeConfig(t)
-	cfg.Versitygw = cfg.Lakewarden
 	require.NoError(t, os.MkdirAll(filepath.Join(cfg.Data, "tpch", "region", "_delta_log"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(cfg.Data, "tpch", "region", "_delta_log", "0.json"), nil, 0o600))
 	outcome := bench.Run(t.Context(), cfg, bench.Workload{
@@ -173,6 +198,24 @@ func TestRunRemote(t *testing.T) {
 	require.Empty(t, outcome.Error)
 	require.Equal(t, []string{"lakewarden", "local"}, outcome.Subjects)
 	require.Positive(t, metrics(outcome)["ratio.local"])
+}
+
+func TestMovesAreChecked(t *testing.T) {
+	run := func(objects int, cfg bench.Config) string {
+		return bench.Run(t.Context(), cfg, bench.Workload{Kind: bench.KindMove, Runs: 1,
+			Move: &bench.Move{Objects: objects, Bytes: 100, Routes: []string{"s3-s3"}, Transfers: 1}}).Error
+	}
+	require.Empty(t, run(3, fakeConfig(t)))
+	require.Contains(t, run(4, fakeConfig(t)), "rclone: 3 objects of 300 bytes arrived and 0 were left, of 4")
+	missing := fakeConfig(t)
+	missing.Rclone = filepath.Join(missing.Data, "missing")
+	require.Contains(t, run(3, missing), "find rclone")
+}
+
+func TestDiscoveriesAreChecked(t *testing.T) {
+	outcome := bench.Run(t.Context(), fakeConfig(t),
+		bench.Workload{Kind: bench.KindDiscover, Discovery: &bench.Discovery{Folders: 8}, Runs: 1})
+	require.Contains(t, outcome.Error, "first discovery: 7 tables of 8")
 }
 
 func TestRunWaitsOutALimit(t *testing.T) {

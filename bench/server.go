@@ -8,7 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Config names the programs and the data of a run.
@@ -16,6 +19,9 @@ type Config struct {
 	// Lakewarden is the server's binary, Python has duckdb and deltalake, Roapi is
 	// the peer's binary, Versitygw is an S3 server.
 	Lakewarden, Python, Roapi, Versitygw string
+	// Azurite is the script of the blob service, which Node.js runs, FakeGCS a server of
+	// Google Cloud Storage, and Rclone the peer's binary.
+	Azurite, FakeGCS, Rclone string
 	// Loader is the program that loads the snapshots of log workloads.
 	Loader string
 	// Extensions is DuckDB's extension directory.
@@ -29,6 +35,9 @@ type Config struct {
 	// Threads is the number of threads of plain DuckDB. The server uses all
 	// processors.
 	Threads int
+	// ObjectBytes is the maximum size of an object of move workloads, for machines with
+	// little space; zero means no maximum.
+	ObjectBytes int64
 	// Settle is the interval at which the memory of an idle server is read; zero
 	// means 5 s.
 	Settle time.Duration
@@ -140,25 +149,50 @@ func (s *server) storage(ctx context.Context, name string) (string, error) {
 	})
 }
 
-// remoteStorage is storage for a folder of the bucket at an endpoint.
-func (s *server) remoteStorage(ctx context.Context, name, endpoint string) (string, error) {
-	return s.register(ctx, map[string]any{
-		"configName": name + " in S3", "kind": "s3", "endpoint": endpoint, "region": s3Region,
-		"bucket": s3Bucket, "prefix": name, "accessKeyId": s3KeyID, "secretAccessKey": s3Secret,
-	})
+// remoteStorage is storage for a folder of a bucket.
+func (s *server) remoteStorage(ctx context.Context, name string, store *objectStore) (string, error) {
+	settings, err := store.config(name)
+	if err != nil {
+		return "", err
+	}
+	settings["configName"] = name + " in " + store.kind
+	return s.register(ctx, settings)
 }
 
+// register creates a storage configuration and discovers its tables.
 func (s *server) register(ctx context.Context, settings map[string]any) (string, error) {
+	id, schema, err := s.configure(ctx, settings)
+	if err != nil {
+		return "", err
+	}
+	return schema, s.admin.call(ctx, http.MethodPost, "/v1/storages/configs/"+id+"/discover", map[string]any{}, nil)
+}
+
+// configure creates a storage configuration for everyone in the organisation and returns
+// its id and the SQL schema of its tables.
+func (s *server) configure(ctx context.Context, settings map[string]any) (id, schema string, err error) {
 	var config struct {
 		ConfigID string `json:"configId"`
 		Schema   string `json:"schema"`
 	}
 	settings["workspaceId"] = s.workspace
-	if err := s.admin.call(ctx, http.MethodPost, "/v1/storages/configs", settings, &config); err != nil {
-		return "", err
+	err = s.admin.call(ctx, http.MethodPost, "/v1/storages/configs", settings, &config)
+	return config.ConfigID, config.Schema, err
+}
+
+// forget removes the configuration of a schema, so that other copies of its tables are the
+// only ones with their ids. The files stay.
+func (s *server) forget(ctx context.Context, schema string) error {
+	id, err := uuid.Parse(strings.TrimPrefix(schema, "cfg_"))
+	if err != nil {
+		return fmt.Errorf("schema %s: %w", schema, err)
 	}
-	err := s.admin.call(ctx, http.MethodPost, "/v1/storages/configs/"+config.ConfigID+"/discover", map[string]any{}, nil)
-	return config.Schema, err
+	return s.remove(ctx, id.String())
+}
+
+// remove removes a storage configuration.
+func (s *server) remove(ctx context.Context, config string) error {
+	return s.admin.call(ctx, http.MethodDelete, "/v1/storages/configs/"+config, nil, nil)
 }
 
 // filter adds an enabled row policy with which everyone sees the rows that match f.

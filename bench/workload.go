@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,15 @@ const (
 	// KindAllowed compares the list of a reference domain's values with the same statement
 	// in plain DuckDB.
 	KindAllowed Kind = "allowed"
+	// KindRequests sends small requests of many keys at a fixed rate.
+	KindRequests Kind = "requests"
+	// KindSharing measures when the attach of a storage configuration takes effect on open
+	// sessions.
+	KindSharing Kind = "sharing"
+	// KindMove compares moves between object stores with rclone.
+	KindMove Kind = "move"
+	// KindDiscover measures the discovery of many tables.
+	KindDiscover Kind = "discover"
 )
 
 // Workload is one measurement, described by data.
@@ -66,7 +76,7 @@ type Workload struct {
 	Tags  []string `json:"tags"`
 	// Folder is the folder of the tables, below the data folder. Default tpch.
 	Folder string `json:"folder"`
-	// Remote reads the tables from an S3 server on loopback.
+	// Remote reads the tables from an object store on loopback.
 	Remote *Remote `json:"remote"`
 	// Log is the table of a log workload.
 	Log *Log `json:"log"`
@@ -82,6 +92,12 @@ type Workload struct {
 	Inference *Inference `json:"inference"`
 	// Allowed is the domain of an allowed workload.
 	Allowed *AllowedValues `json:"allowed"`
+	// Requests is the load of a requests workload.
+	Requests *Requests `json:"requests"`
+	// Move is what a move workload moves.
+	Move *Move `json:"move"`
+	// Discovery is the bucket of a discover workload.
+	Discovery *Discovery `json:"discovery"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects other than the server: duckdb, roapi, and local, which
@@ -95,7 +111,7 @@ type Workload struct {
 	Statements []Statement `json:"statements"`
 	Warmup     int         `json:"warmup"`
 	Runs       int         `json:"runs"`
-	// Users is the number of users of a first, idle or budget workload.
+	// Users is the number of users of a first, idle, budget or sharing workload.
 	Users int `json:"users"`
 	// BudgetMiB is the memory that the statements of a budget workload share.
 	BudgetMiB int `json:"budget_mib"`
@@ -108,11 +124,15 @@ type Workload struct {
 	Targets []Target `json:"targets"`
 }
 
-// Remote describes the S3 server.
+// Remote describes the object store.
 type Remote struct {
+	// Store is its kind: s3 (the default), azure or gcs.
+	Store string `json:"store"`
 	// DelayMillis is the delay of every request.
 	DelayMillis int `json:"delay_ms"`
 }
+
+func (r Remote) kind() string { return cmp.Or(r.Store, storeS3) }
 
 // Statement is a query of a workload. The argument "$key" is replaced by a value
 // drawn between 1 and Keys.
@@ -213,7 +233,7 @@ func decodeFile(name string, into any) error {
 
 func (w Workload) validate() error {
 	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog,
-		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer, KindAllowed}
+		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -222,7 +242,8 @@ func (w Workload) validate() error {
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
 	case (w.Queries != "") == (len(w.Statements) > 0) &&
-		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies, KindInfer, KindAllowed}, w.Kind):
+		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies, KindInfer, KindAllowed, KindRequests, KindMove,
+			KindDiscover}, w.Kind):
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
@@ -238,16 +259,29 @@ func (w Workload) validate() error {
 		return errors.New("an infer workload, and no other, describes a file")
 	case (w.Kind == KindAllowed) != (w.Allowed != nil):
 		return errors.New("an allowed workload, and no other, describes a domain")
+	case (w.Kind == KindRequests) != (w.Requests != nil):
+		return errors.New("a requests workload, and no other, describes requests")
+	case (w.Kind == KindMove) != (w.Move != nil):
+		return errors.New("a move workload, and no other, describes a move")
+	case (w.Kind == KindDiscover) != (w.Discovery != nil):
+		return errors.New("a discover workload, and no other, describes a discovery")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):
 		return errors.New("a budget workload needs a budget and users")
+	case w.Kind == KindSharing && w.Users < 2:
+		return errors.New("a sharing workload needs two users")
 	case (w.Kind == KindKills) != (w.Kills > 0):
 		return errors.New("a kills workload, and no other, has kills")
 	case w.Remote != nil && w.Kind != KindCompare:
 		return errors.New("only a compare workload can be remote")
 	case len(w.Targets) == 0:
 		return errors.New("a workload without a target decides nothing")
+	}
+	if w.Move != nil {
+		if err := w.Move.validate(); err != nil {
+			return err
+		}
 	}
 	for _, t := range w.Targets {
 		if t.AtMost == nil && t.AtLeast == nil {
@@ -256,7 +290,7 @@ func (w Workload) validate() error {
 	}
 	for _, p := range w.Peers {
 		switch {
-		case p == peerDuckDB:
+		case p == peerDuckDB && (w.Remote == nil || w.Remote.kind() == storeS3):
 		case p == peerRoapi && w.Remote == nil, p == peerLocal && w.Remote != nil:
 		default:
 			return fmt.Errorf("no peer %q in such a workload", p)
@@ -267,7 +301,8 @@ func (w Workload) validate() error {
 
 // prepared reports whether the workload reads tables that Prepare creates.
 func (w Workload) prepared() bool {
-	return !slices.Contains([]Kind{KindLog, KindBodies, KindFlood, KindInfer, KindAllowed}, w.Kind)
+	return !slices.Contains([]Kind{KindLog, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover},
+		w.Kind)
 }
 
 // folder returns the folder of the workload's tables, below the data folder.
@@ -282,7 +317,7 @@ func (w Workload) folder() string {
 // every run.
 func (w Workload) settings() []string {
 	var settings []string
-	if w.Remote != nil {
+	if w.Remote != nil || w.Move != nil || w.Discovery != nil {
 		settings = append(settings, "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true")
 	}
 	if w.Kind == KindIsolation || w.Kind == KindKills || w.Kind == KindBodies {

@@ -66,6 +66,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&cfg.Roapi, "roapi", "", "roapi's binary (default: next to Python)")
 	flags.StringVar(&cfg.Versitygw, "versitygw", or(os.Getenv("LAKEWARDEN_TEST_VERSITYGW"), "bin/versitygw"),
 		"the S3 server of remote workloads")
+	flags.StringVar(&cfg.Azurite, "azurite",
+		or(os.Getenv("LAKEWARDEN_TEST_AZURITE"), "bin/azurite/node_modules/azurite/dist/src/blob/main.js"),
+		"the script of Azurite's blob service")
+	flags.StringVar(&cfg.FakeGCS, "fake-gcs", or(os.Getenv("LAKEWARDEN_TEST_FAKE_GCS"), "bin/fake-gcs-server"),
+		"the server of Google Cloud Storage")
+	flags.StringVar(&cfg.Rclone, "rclone", or(os.Getenv("LAKEWARDEN_TEST_RCLONE"), "bin/rclone"), "the peer of moves")
+	flags.Int64Var(&cfg.ObjectBytes, "object-bytes", 0,
+		"maximum size of an object of move workloads (default: that of the workload)")
 	flags.StringVar(&cfg.Extensions, "extensions", or(os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "bin/extensions"), "DuckDB's extension directory")
 	flags.StringVar(&cfg.Flights, "flights", "cmd/lakewarden/command/demodata/flights.parquet", "a Parquet file of flights")
 	flags.StringVar(&cfg.Data, "data", "bin/bench-data", "folder of the tables")
@@ -84,7 +92,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if cfg.Roapi == "" {
 		cfg.Roapi = filepath.Join(filepath.Dir(cfg.Python), "roapi")
 	}
-	for _, path := range []*string{&cfg.Lakewarden, &cfg.Python, &cfg.Roapi, &cfg.Versitygw, &cfg.Extensions, &cfg.Flights, &cfg.Data} {
+	for _, path := range []*string{&cfg.Lakewarden, &cfg.Python, &cfg.Roapi, &cfg.Versitygw, &cfg.Azurite, &cfg.FakeGCS, &cfg.Rclone,
+		&cfg.Extensions, &cfg.Flights, &cfg.Data} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil {
 			return fmt.Errorf("resolve %s: %w", *path, err)

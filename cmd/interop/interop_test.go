@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOthersReadAndWriteWhatIsWritten runs all scenarios, on disk and in S3, or with
-// -short in one of them by turns. After every step each engine reads the rows that the
-// server reads, and writes to the table, which the server and the other engines then
-// read.
+// TestOthersReadAndWriteWhatIsWritten runs all scenarios, each in the places of its
+// turn. After every step each engine reads the rows that the server reads, and writes to
+// the table, which the server and the other engines then read.
 func TestOthersReadAndWriteWhatIsWritten(t *testing.T) {
 	if !thorough {
 		t.Parallel()
@@ -22,10 +21,7 @@ func TestOthersReadAndWriteWhatIsWritten(t *testing.T) {
 	w := newTestServer(t)
 	report := newReport(w)
 	for i, l := range scenarios() {
-		for j, in := range w.places {
-			if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" && i%len(w.places) != j {
-				continue
-			}
+		for _, in := range w.turn(t, i) {
 			t.Run(strings.ReplaceAll(l.name, " ", "_")+"/"+in.name, func(t *testing.T) {
 				defer func() {
 					if t.Failed() {
@@ -173,7 +169,8 @@ func (c *tableTest) corrupts(step string, j judge, r request, want contents, l l
 	copied := *c.table
 	copied.name += "_copy" + strconv.FormatInt(r.New, 10)
 	require.NoError(c.t, os.CopyFS(filepath.Join(c.in.folder, copied.name), os.DirFS(filepath.Join(c.in.folder, c.name))))
-	r.Table = copied.request(r.Do).Table
+	to := copied.request(r.Do)
+	r.Table, r.Folder = to.Table, to.Folder
 	harmless := j.ask(c.t, r).Refused == ""
 	for _, other := range c.w.judges {
 		after := other.ask(c.t, copied.request(reading))

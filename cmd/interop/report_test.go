@@ -93,7 +93,8 @@ types that the server reads. Then it appends a copy of a row of the server, merg
 server has to read each of these writes, and the other engines all of them. A number is a limit of the engine: it has to refuse the
 action or, if it does not, to be seen corrupting a copy of the table. If other engines write only after the last step of a table, the
 earlier steps list reads alone. Of a table with a change data feed, each engine also reads the changes of every write of the server,
-which have to be exactly the differences between the rows before and after it.
+which have to be exactly the differences between the rows before and after it. Each table is made in two of four places by turns. In
+S3 all engines use clients of their own, in Azure Blob Storage delta-rs does; otherwise they use the folder that follows the bucket.
 `)
 	if len(r.failed) > 0 {
 		b.WriteString("\nFAILED, and not in the table: " + strings.Join(r.failed, ", ") + ".\n")

@@ -9,11 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/engine/objstore/azuretest"
+	"github.com/lakewarden/lakewarden/engine/objstore/mirrortest"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
@@ -26,14 +29,17 @@ type (
 // place is a storage configuration of the server.
 type place struct {
 	name, schema string
-	// uri is the folder of its tables as other engines address it.
+	// uri is the folder of its tables as other engines address it, if they can.
 	uri string
 	// folder is the local folder of its objects.
 	folder string
 }
 
-// testServer is a running server with tables on disk and in S3, and the engines
-// that read them.
+// storeVariable names the one place in which all scenarios run.
+const storeVariable = "LAKEWARDEN_TEST_STORE"
+
+// testServer is a running server with tables on disk and in stores of every kind, and
+// the engines that read them.
 type testServer struct {
 	url, key, workspace string
 	places              []place
@@ -61,8 +67,17 @@ func newTestServer(t *testing.T) *testServer {
 		"configName": "remote", "kind": "s3", "bucket": bucket, "region": s3test.Region, "endpoint": store.Endpoint,
 		"accessKeyId": s3test.AccessKeyID, "secretAccessKey": s3test.SecretAccessKey,
 	})})
+	azure, gcs := mirrortest.Open(t, mirrortest.Azure), mirrortest.Open(t, mirrortest.GCS)
+	azure.Body["configName"], gcs.Body["configName"] = "azure", "gcs"
+	w.places = append(w.places,
+		place{name: "azure", uri: "az://" + azure.Name, folder: azure.Folder, schema: w.configure(t, azure.Body)},
+		// No engine has a client that works with the server of Google Cloud Storage.
+		place{name: "gcs", uri: gcs.Folder, folder: gcs.Folder, schema: w.configure(t, gcs.Body)})
 	extensions := oracletest.Extensions(t)
-	w.server = startProcess(t, "engines.py", object{"extensions": extensions, "s3": storeOptions(store)})
+	w.server = startProcess(t, "engines.py", object{
+		"extensions": extensions, "s3": storeOptions(store),
+		"azure": object{"endpoint": azure.Endpoint, "account": azuretest.Account, "key": azuretest.Key},
+	})
 	for _, name := range []string{"delta-rs", "duckdb"} {
 		w.judges = append(w.judges, judge{name: name, process: w.server})
 	}
@@ -73,6 +88,25 @@ func newTestServer(t *testing.T) *testServer {
 		w.judges[i].version = a.Version
 	}
 	return w
+}
+
+// turn returns the places of the scenario with a number: two by turns, one of them in a
+// run of representative cases.
+func (w *testServer) turn(t *testing.T, i int) (chosen []place) {
+	t.Helper()
+	if only := os.Getenv(storeVariable); only != "" {
+		at := slices.IndexFunc(w.places, func(p place) bool { return p.name == only })
+		require.GreaterOrEqual(t, at, 0, storeVariable)
+		return w.places[at : at+1]
+	}
+	count := 2
+	if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" {
+		count = 1
+	}
+	for j := range count {
+		chosen = append(chosen, w.places[(i+j)%len(w.places)])
+	}
+	return chosen
 }
 
 // serve starts the server with a new organisation and returns its data directory.

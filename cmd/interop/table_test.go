@@ -105,7 +105,8 @@ func (t *table) toCheckpoint() {
 
 // request returns a request about this table.
 func (t *table) request(do string) request {
-	return request{Do: do, Table: t.in.uri + "/" + t.name, Name: t.in.schema + "." + t.name, URL: t.w.url, Key: t.w.key}
+	return request{Do: do, Table: t.in.uri + "/" + t.name, Folder: filepath.Join(t.in.folder, t.name), Name: t.in.schema + "." + t.name,
+		URL: t.w.url, Key: t.w.key}
 }
 
 // served returns the rows that the server reads.

@@ -1,12 +1,6 @@
 package domain_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -48,40 +42,10 @@ func TestARenameEndsAlthoughNewRowsCannotBeRewritten(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 
 	// Another writer commits the row that had the previous text again.
-	commitFirstFileAgain(t, dir)
+	harness.CommitFirstFileAgain(t, dir, "Apache-Spark/4.0.0", true)
 	require.NoError(t, store.EndWrite(system, lease))
 	r := <-replies
 	require.Equal(t, 200, r.Status, "%s", r.Body)
 	require.Equal(t, list{list{1.0, "A"}, list{1.0, "B"}}, s.Admin.Rows("SELECT id, code FROM "+s.Schema+".t ORDER BY code"))
 	s.Admin.OK("POST", at+"/values", object{"value": "C"})
-}
-
-// commitFirstFileAgain adds a table's first file under another name, as another writer does
-// that knows neither keys nor domains.
-func commitFirstFileAgain(t *testing.T, dir string) {
-	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
-	require.NoError(t, err)
-	slices.Sort(logs)
-	for _, name := range logs {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for line := range strings.Lines(string(text)) {
-			var entry struct{ Add object }
-			require.NoError(t, json.Unmarshal([]byte(line), &entry))
-			if entry.Add == nil {
-				continue
-			}
-			data, err := os.ReadFile(filepath.Join(dir, entry.Add["path"].(string)))
-			require.NoError(t, err)
-			entry.Add["path"] = "again.parquet"
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "again.parquet"), data, 0o600))
-			raw, err := json.Marshal(object{"add": entry.Add})
-			require.NoError(t, err)
-			next := filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", len(logs)))
-			require.NoError(t, os.WriteFile(next, append(raw, '\n'), 0o600))
-			return
-		}
-	}
-	require.Fail(t, "the table has no file")
 }

@@ -38,20 +38,21 @@ func (c Canaries) KeyFile(t *testing.T, path, org string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var set struct {
-		Key []struct{ KeyData struct{ Value string } }
+	var file struct {
+		Keys struct {
+			Key []struct{ KeyData struct{ Value string } }
+		}
+		MaskRoot []byte
 	}
-	require.NoError(t, json.Unmarshal(content, &set))
-	require.Len(t, set.Key, 1)
-	c.Text("the entry of the key file", set.Key[0].KeyData.Value)
-	value, err := base64.StdEncoding.DecodeString(set.Key[0].KeyData.Value)
+	require.NoError(t, json.Unmarshal(content, &file))
+	require.Len(t, file.Keys.Key, 1)
+	entry := file.Keys.Key[0].KeyData.Value
+	c.Text("the entry of the key file", entry)
+	value, err := base64.StdEncoding.DecodeString(entry)
 	require.NoError(t, err)
-	key := value[len(value)-32:]
-	c.key("the key of credentials", key)
-	masks, err := hkdf.Extract(sha256.New, key, []byte("lakewarden masks"))
-	require.NoError(t, err)
-	c.key("the key of all masks", masks)
-	ofOrg, err := hkdf.Expand(sha256.New, masks, "organisation "+org, 32)
+	c.key("the key of credentials", value[len(value)-32:])
+	c.key("the root of all masks", file.MaskRoot)
+	ofOrg, err := hkdf.Expand(sha256.New, file.MaskRoot, "organisation "+org, 32)
 	require.NoError(t, err)
 	c.key("the key of an organisation's masks", ofOrg)
 }

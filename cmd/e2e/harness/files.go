@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,39 @@ func FileOf(t *testing.T, dir, what string) string {
 	}
 	require.Fail(t, "no file", what)
 	return ""
+}
+
+// CommitFirstFileAgain commits the first file of a table again, under another name, as a
+// writer does that knows neither keys nor domains. The rows count as new if changed is
+// true.
+func CommitFirstFileAgain(t testing.TB, dir, engineInfo string, changed bool) {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
+	require.NoError(t, err)
+	slices.Sort(logs)
+	next := fmt.Sprintf("%020d.json", len(logs))
+	actions := []string{fmt.Sprintf(`{"commitInfo":{"timestamp":1,"operation":"WRITE","engineInfo":%q}}`, engineInfo)}
+	for _, name := range logs {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			var entry struct{ Add map[string]any }
+			require.NoError(t, json.Unmarshal([]byte(line), &entry))
+			if entry.Add == nil || len(actions) > 1 {
+				continue
+			}
+			path := entry.Add["path"].(string)
+			data, err := os.ReadFile(filepath.Join(dir, path))
+			require.NoError(t, err)
+			entry.Add["path"], entry.Add["dataChange"] = "again-"+next+".parquet", changed
+			require.NoError(t, os.WriteFile(filepath.Join(dir, entry.Add["path"].(string)), data, 0o600))
+			raw, err := json.Marshal(map[string]any{"add": entry.Add})
+			require.NoError(t, err)
+			actions = append(actions, string(raw))
+		}
+	}
+	require.Len(t, actions, 2)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", next), []byte(strings.Join(actions, "\n")+"\n"), 0o600))
 }
 
 // RenameElsewhere renames a column without changing any policy, as another writer does, or

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,14 +46,26 @@ type Program struct {
 // NewProgram returns the command line of a server with an empty data directory.
 func NewProgram(t *testing.T) *Program {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
 	extensions := oracletest.Extensions(t)
-	p := &Program{t: t, Dir: t.TempDir(), Address: l.Addr().String()}
+	p := &Program{t: t, Dir: t.TempDir(), Address: freeAddress(t)}
 	p.Env = append(os.Environ(), asProgram+"=1", "LAKEWARDEN_DATA_DIR="+filepath.Join(p.Dir, "data"), "LAKEWARDEN_LISTEN="+p.Address,
 		"LAKEWARDEN_EXTENSION_DIR="+extensions, "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256")
 	return p
+}
+
+// freeAddress returns an address on loopback that nobody uses. Its port is below those that
+// systems choose themselves, so that no other test gets it before the program listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+rand.IntN(12_000))))
+		if err == nil {
+			require.NoError(t, l.Close())
+			return l.Addr().String()
+		}
+	}
+	require.Fail(t, "no free port")
+	return ""
 }
 
 func (p *Program) command(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
@@ -68,6 +82,15 @@ func (p *Program) Run(args ...string) (stdout, stderr string, err error) {
 	cmd, out, text := p.command(args...)
 	err = cmd.Run()
 	return out.String(), text.String(), err
+}
+
+// Begin starts a command. The caller waits for its end.
+func (p *Program) Begin(args ...string) *exec.Cmd {
+	p.t.Helper()
+	cmd, _, _ := p.command(args...)
+	require.NoError(p.t, cmd.Start())
+	p.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd
 }
 
 // JSON runs a command that must succeed; its whole stdout is one JSON object.

@@ -26,6 +26,11 @@ type Settings struct {
 	Variant
 	// ReadLog selects the tables that the engine reads through their logs.
 	ReadLog func(catalog.LocatedTable) bool
+	// KeyClock, if not nil, is the clock by which keys that a KMS opened expire.
+	KeyClock func() time.Time
+	// Listener, if not nil, is where the server is served first, for tests that need its
+	// address before.
+	Listener net.Listener
 }
 
 // Server is the whole server on a free loopback port, with one organisation.
@@ -104,6 +109,7 @@ func DefaultSettings(t testing.TB) config.Settings {
 	settings.ExtensionDir = oracletest.Extensions(t)
 	settings.LogLevel = "info"
 	settings.RatePerMinute, settings.RateBurst = 1_000_000, 100_000
+	settings.RateOrgPerMinute, settings.RateOrgBurst = 1_000_000, 100_000
 	settings.Memory = 2048
 	return settings
 }
@@ -116,11 +122,18 @@ func (s *Server) Start() {
 	level, err := s.Config.Level()
 	require.NoError(s.T, err)
 	log := slog.New(slog.NewJSONHandler(s.Log, &slog.HandlerOptions{Level: level}))
-	svc, err := app.New(ctx, s.Config.Settings, log, app.Options{Version: "test", ReadLog: s.Config.ReadLog})
-	require.NoError(s.T, err)
-	l, err := net.Listen("tcp", s.Config.Listen)
-	require.NoError(s.T, err)
+	l := s.Config.Listener
+	if s.Config.Listener = nil; l == nil {
+		l, err = net.Listen("tcp", s.Config.Listen)
+		require.NoError(s.T, err)
+	}
 	s.URL = "http://" + l.Addr().String()
+	settings := s.Config.Settings
+	if settings.PublicURL == "http://"+settings.Listen { // the default, with the port as it is
+		settings.PublicURL = s.URL
+	}
+	svc, err := app.New(ctx, settings, log, app.Options{Version: "test", ReadLog: s.Config.ReadLog, KeyClock: s.Config.KeyClock})
+	require.NoError(s.T, err)
 	done := make(chan error, 1)
 	go func() { done <- svc.Server.Serve(ctx, l) }()
 	stopped := false

@@ -22,16 +22,28 @@ import (
 const parallel = "4"
 
 // Main runs the tests of a package, or the program itself where a test has started
-// it. A server starts this very program as its workers, without an environment.
-func Main(m *testing.M) {
+// it. A server starts this very program as its workers, without an environment. Before
+// the tests it calls each setUp, and after them what that returned.
+func Main(m *testing.M, setUp ...func() (tearDown func(), err error)) {
 	if os.Getenv(asProgram) == "1" || len(os.Args) == 2 && os.Args[1] == "worker" {
 		os.Exit(app.Main("test"))
 	}
 	if err := flag.Set("test.parallel", parallel); err != nil {
 		panic(err)
 	}
+	var after []func()
+	for _, f := range setUp {
+		tearDown, err := f()
+		if err != nil {
+			panic(err)
+		}
+		after = append(after, tearDown)
+	}
 	code := m.Run()
 	process.end()
+	for _, tearDown := range after {
+		tearDown()
+	}
 	os.Exit(code)
 }
 
@@ -81,6 +93,7 @@ func (b *background) server(t testing.TB) *Server {
 		defer func() { b.failed = recover() }()
 		settings.DataDir = b.TempDir()
 		settings.LocalRoots = []string{filepath.Join(settings.DataDir, "storage", "{org}")}
+		settings.MailDir = filepath.Join(settings.DataDir, "mail")
 		settings.KeyFile = filepath.Join(settings.DataDir, "keys.json")
 		settings.ResultsURL = "file://" + filepath.Join(settings.DataDir, "results")
 		settings.vary(b)

@@ -4,19 +4,21 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/engine/objstore/mirrortest"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
 // Variant is a way in which a table can be read. The suites of leaks and attacks run
 // in each; the zero value is that of a new server.
 type Variant struct {
-	// Store "s3" puts the tables of the shared configuration into a bucket of a real
-	// S3 server, read through the endpoint.
+	// Store "s3", "azure" or "gcs" puts the tables of the shared configuration into a
+	// bucket of a real server of this kind, read through the endpoint.
 	Store string
 	// Catalog "postgres" puts the catalog into a database of its own of a real Postgres.
 	Catalog string
@@ -33,7 +35,7 @@ func EnvironmentVariant(t testing.TB) Variant {
 	t.Helper()
 	v := Variant{Store: os.Getenv("LAKEWARDEN_TEST_STORE"), Catalog: os.Getenv("LAKEWARDEN_TEST_CATALOG"),
 		Copies: os.Getenv("LAKEWARDEN_TEST_COPIES"), Reading: os.Getenv("LAKEWARDEN_TEST_READING")}
-	require.Contains(t, []string{"", "local", "s3"}, v.Store, "LAKEWARDEN_TEST_STORE")
+	require.Contains(t, []string{"", "local", "s3", mirrortest.Azure, mirrortest.GCS}, v.Store, "LAKEWARDEN_TEST_STORE")
 	require.Contains(t, []string{"", "sqlite", "postgres"}, v.Catalog, "LAKEWARDEN_TEST_CATALOG")
 	return v
 }
@@ -45,8 +47,12 @@ func (c *Settings) vary(t testing.TB) {
 	if isolation := os.Getenv("LAKEWARDEN_TEST_ISOLATION"); isolation != "" {
 		c.Isolation = isolation
 	}
-	if c.Store == "s3" {
+	if c.remote() {
 		c.AllowPrivateEndpoints = true
+	}
+	if c.mirrored() {
+		// The first request after tables were written as files waits until the bucket has them.
+		c.StoreTimeout = max(c.StoreTimeout, time.Minute)
 	}
 	if c.Catalog == "postgres" && c.DatabaseURL == "" {
 		c.DatabaseURL = pgtest.URL(t)
@@ -57,18 +63,31 @@ func (c *Settings) vary(t testing.TB) {
 	require.NoError(t, c.Verify())
 }
 
+// remote reports whether the shared configuration is that of a remote store.
+func (v Variant) remote() bool { return v.Store != "" && v.Store != "local" }
+
+// mirrored reports whether the shared configuration is that of a bucket which follows a folder.
+func (v Variant) mirrored() bool { return v.Store == mirrortest.Azure || v.Store == mirrortest.GCS }
+
 // shareStorage makes the shared configuration. Its folder is where tests write
 // tables as files, whatever store serves them.
 func (s *Server) shareStorage() {
 	s.T.Helper()
-	body := map[string]any{"configName": "main data", "kind": "local", "root": "main", "workspaceId": s.Boot.WorkspaceID}
-	s.Root = filepath.Join(s.Config.LocalRoots[0], "main")
-	if s.Config.Store == "s3" {
+	var body map[string]any
+	switch s.Config.Store {
+	case "s3":
 		store := s3test.Start(s.T)
 		bucket := store.Bucket(s.T)
 		s.Root = store.Folder(bucket)
-		body = S3Body(store, bucket, map[string]any{"configName": "main data", "workspaceId": s.Boot.WorkspaceID})
+		body = S3Body(store, bucket, nil)
+	case mirrortest.Azure, mirrortest.GCS:
+		bucket := mirrortest.Open(s.T, s.Config.Store)
+		s.Root, body = bucket.Folder, bucket.Body
+	default:
+		s.Root = filepath.Join(s.Config.LocalRoots[0], "main")
+		body = map[string]any{"kind": "local", "root": "main"}
 	}
+	body["configName"], body["workspaceId"] = "main data", s.Boot.WorkspaceID
 	s.Schema = s.Admin.OK("POST", ConfigsPath, body)["schema"].(string)
 	if s.Config.Copies == "always" {
 		s.Admin.OK("PATCH", "/v1/organisations/"+s.Boot.OrganisationID+"/config",

@@ -274,7 +274,8 @@ func (k *killed) judge(t *testing.T, writers []*batchWriter, store s3test.Server
 const judgeKilled = `
 import sys, os, json, deltalake, pyarrow as pa
 uri, folder, want, endpoint, key, secret = sys.argv[1:]
-options = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret, "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
+options = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
+           "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
 t = deltalake.DeltaTable(uri, storage_options=options if "://" in uri else None)
 rows = pa.table(deltalake.QueryBuilder().register("t", t).execute("SELECT batch, count(*) c, sum(v) s FROM t GROUP BY batch").read_all()).to_pylist()
 got = {str(r["batch"]): {"Rows": r["c"], "Sum": r["s"]} for r in rows}

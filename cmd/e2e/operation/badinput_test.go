@@ -156,6 +156,9 @@ func badParameters(t *testing.T, c *harness.Client, op operation, hasBody bool) 
 			require.True(t, harness.NamesField(fields, p.Name), "%v lacks %s", fields, p.Name)
 		}
 	}
+	if strings.HasSuffix(op.OperationID, "Callback") {
+		return // providers add parameters of their own
+	}
 	fields := harness.Refused(t, c.Call(op.method, op.fill("", "")+"?no_such=1", body), 422)
 	require.True(t, harness.NamesField(fields, "no_such"), "%v", fields)
 }
@@ -245,7 +248,7 @@ func TestRequestsThatNoRouteTakes(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	for _, path := range []string{"/", "/v1", "/v1/", "/v2/query", "/v1/nothing", "/v1/query/", "/v1//query", "/v1/tables/lake",
-		"/v1/organisations", "/%00", "/v1/../etc/passwd", "/docs/nothing.js"} {
+		"/v1/storages", "/%00", "/v1/../etc/passwd", "/docs/nothing.js"} {
 		r := s.Admin.Call("GET", path, nil)
 		if r.Status == 405 { // a path that exists for another method only
 			continue

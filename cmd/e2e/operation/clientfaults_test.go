@@ -100,6 +100,9 @@ func TestMalformedChunksAreTheClientsFault(t *testing.T) {
 		if _, form := op.RequestBody.Content["multipart/form-data"]; form {
 			types = []string{"multipart/form-data; boundary=b"}
 		}
+		if _, form := op.RequestBody.Content["application/x-www-form-urlencoded"]; form {
+			types = []string{"application/x-www-form-urlencoded"}
+		}
 		if op.streamsRows() {
 			for media := range op.RequestBody.Content {
 				types = append(types, media)

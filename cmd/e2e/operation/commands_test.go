@@ -26,7 +26,7 @@ func TestTheCommandLine(t *testing.T) {
 	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"-h"}} {
 		stdout, _, err := p.Run(args...)
 		require.NoError(t, err)
-		for _, name := range []string{"serve", "demo", "bootstrap", "user", "migrate", "keys", "extensions", "healthcheck", "version"} {
+		for _, name := range []string{"serve", "demo", "bootstrap", "user", "domain", "migrate", "keys", "extensions", "healthcheck", "version"} {
 			require.Contains(t, stdout, "\n  "+name+" ")
 		}
 		require.NotContains(t, stdout, "worker")
@@ -37,7 +37,7 @@ func TestTheCommandLine(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Contains(t, stdout+stderr, "data-dir", args)
 	}
-	for _, args := range [][]string{{"user", "--help"}, {"keys", "-h"}, {"extensions", "help"}} {
+	for _, args := range [][]string{{"user", "--help"}, {"domain", "--help"}, {"keys", "-h"}, {"extensions", "help"}} {
 		stdout, _, err := p.Run(args...)
 		require.NoError(t, err, args)
 		require.Contains(t, stdout, "Usage: lakewarden "+args[0], args)
@@ -46,8 +46,8 @@ func TestTheCommandLine(t *testing.T) {
 	_, misplaced, err := p.Run("bootstrap", "here", "--org", "Acme", "--email", "ada@acme.example")
 	require.Error(t, err)
 	require.Contains(t, misplaced, `unexpected argument "here"`)
-	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"},
-		{"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"worker"}} {
+	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"},
+		{"user", "remove"}, {"domain"}, {"domain", "verify"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"worker"}} {
 		_, stderr, err := p.Run(args...)
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit, args)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,21 +135,28 @@ func pointed(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(name)
 }
 
-// elsewhere are the operations whose success takes more than a server of its own:
-// an object store, or another table in the place of a governed one.
-var elsewhere = []string{"adoptIdentity", "rotateS3Credential"}
+// elsewhere are the operations whose success takes more than a server with people:
+// an object store, a provider, a password, or another table in the place of a governed one.
+var elsewhere = []string{
+	"adoptIdentity", "rotateS3Credential", "rotateGCSCredential", "rotateKindACredential", "rotateAzureCredential", "rotateKindBCredential",
+	"putSso", "getSso", "deleteSso", "verifyDomain", "ssoCallback", "ssoBackchannelLogout",
+	"providerLinkCallback", "deleteProviderLink", "changeMyPassword",
+}
 
 // TestRepliesMatchTheDescription has every operation succeed, and some of
 // them in more than one way.
 func TestRepliesMatchTheDescription(t *testing.T) {
 	t.Parallel()
-	s := harness.Shared(t)
+	issuer := harness.NewSigner(t)
+	s := harness.Start(t, issuer.Trust)
 	c := newDescribedCalls(t)
 	org := s.Boot.OrganisationID
 	member := s.Member("ana@acme.example", "viewer", map[string]string{"team": "a"})
 
 	describedService(c, s, member)
 	describedOrganisation(c, s.Admin, org, member.User, s.Boot.WorkspaceID)
+	describedPeople(c, s, issuer)
+	describedClients(c, s, issuer)
 	describedStorage(c, s)
 	describedTables(c, s)
 	describedDomains(c, s)
@@ -172,6 +180,8 @@ func describedService(c *describedCalls, s *harness.Server, member *harness.Clie
 	c.Call(s.Admin, 200, "getMe", nil, nil)
 	c.Call(member, 200, "getMyAttributes", nil, nil)
 	c.Call(s.Admin, 200, "getLimits", nil, nil)
+	c.Call(s.Client("", ""), 200, "ssoLogin", nil, object{"email": "ana@acme.example"})
+	c.Call(s.Admin, 200, "logout", nil, nil)
 	made := c.Call(s.Admin, 201, "createApiKey", nil, object{"name": "one"})["api_key"].(object)["id"].(string)
 	c.Call(s.Admin, 200, "listApiKeys", []string{"?page_size=1"}, nil)
 	c.Call(s.Admin, 200, "getApiKey", []string{made}, nil)
@@ -210,7 +220,24 @@ func describedStorage(c *describedCalls, s *harness.Server) {
 	c.Call(s.Admin, 200, "discoverTables", []string{made}, nil)
 	o := c.Call(s.Admin, 202, "discoverTables", []string{made}, nil, "Prefer", "respond-async")
 	s.Admin.Await(o)
+	c.Call(s.Admin, 200, "attachStorageConfig", []string{made}, object{"workspaceId": s.Boot.WorkspaceID})
+	c.Call(s.Admin, 200, "undoAttachStorageConfig", []string{made}, nil)
+	describedMove(c, s, made, "/mine")
 	c.Call(s.Admin, 200, "deleteStorageConfig", []string{made}, nil)
+}
+
+func describedMove(c *describedCalls, s *harness.Server, config, root string) {
+	folder := filepath.Join(s.Config.LocalRoots[0], root, "raw")
+	require.NoError(c.t, os.MkdirAll(folder, 0o700))
+	require.NoError(c.t, os.WriteFile(filepath.Join(folder, "notes.txt"), []byte("text"), 0o600))
+	places := object{"sourceConfigId": config, "sourcePath": "raw", "destinationConfigId": config, "destinationPath": "old", "dry_run": true}
+	c.Call(s.Admin, 200, "moveObjects", nil, places)
+	delete(places, "dry_run")
+	done := c.Call(s.Admin, 200, "moveObjects", nil, places)
+	require.EqualValues(c.t, 1, done["objectsMoved"])
+	c.Call(s.Admin, 409, "moveObjects", nil, places)
+	places["sourcePath"], places["destinationPath"] = "old", "raw"
+	s.Admin.Await(c.Call(s.Admin, 202, "moveObjects", nil, places, "Prefer", "respond-async"))
 }
 
 func describedTables(c *describedCalls, s *harness.Server) {

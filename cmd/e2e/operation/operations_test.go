@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/catalog"
@@ -294,6 +295,10 @@ func TestDiscoveryGoesOnAsAnOperation(t *testing.T) {
 	s := harness.Shared(t)
 	harness.WriteTable(t, filepath.Join(s.Root, "late"), "SELECT 1 AS id", nil, column{"id", "long"})
 	id := s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].([]any)[0].(map[string]any)["configId"].(string)
+	unknown := s.Admin.Call("POST", harness.ConfigsPath+"/"+uuid.NewString()+"/discover", nil, "Prefer", "respond-async")
+	unknown.Problem(t, 404)
+	viewer := s.Member("discoverer@acme.example", "viewer", nil)
+	viewer.Call("POST", harness.ConfigsPath+"/"+id+"/discover", nil, "Prefer", "respond-async").Problem(t, 403)
 	r := s.Admin.Call("POST", harness.ConfigsPath+"/"+id+"/discover", nil, "Prefer", "respond-async")
 	if r.Status == http.StatusOK { // it was faster than the preference
 		require.Equal(t, 1.0, r.JSON(t)["tablesAdded"])

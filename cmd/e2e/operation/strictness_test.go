@@ -176,6 +176,9 @@ func TestScopesComeBeforeBodies(t *testing.T) {
 	stranger, _ := s.Admin.NewKey(object{"scopes": []string{"org:read"}})
 	asked := 0
 	for _, op := range readDescription(t).operations() {
+		if slices.Contains(openOperations, op.OperationID) {
+			continue
+		}
 		scopes := op.Security[0]["BearerAuth"]
 		if len(scopes) == 0 || slices.Contains(scopes, "org:read") {
 			continue

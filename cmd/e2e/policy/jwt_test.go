@@ -69,7 +69,6 @@ func TestTokensOfAConfiguredIssuer(t *testing.T) {
 		"other key":           foreign.Token(claims(nil)),
 		"unknown user":        issuer.Token(claims(map[string]any{"sub": uuid.NewString()})),
 		"other organisation":  issuer.Token(claims(map[string]any{"org": other.OrganisationID})),
-		"no organisation":     issuer.Token(claims(map[string]any{"org": nil})),
 		"no subject":          issuer.Token(claims(map[string]any{"sub": nil})),
 		"not yet":             issuer.Token(claims(map[string]any{"nbf": time.Now().Add(time.Hour).Unix()})),
 		"e-mail not verified": foreign.Token(claims(map[string]any{"iss": "https://foreign.example", "email": "ana@acme.example",
@@ -81,6 +80,9 @@ func TestTokensOfAConfiguredIssuer(t *testing.T) {
 		r.Problem(t, 401)
 		require.Contains(t, r.Header.Get("WWW-Authenticate"), "Bearer", name)
 	}
+	nowhere := s.Client(issuer.Token(claims(map[string]any{"org": nil})), ana.User)
+	code, _ = nowhere.Call("GET", "/v1/organisations/"+s.Boot.OrganisationID, nil).Problem(t, 403)
+	require.Equal(t, "organisation_required", code)
 	s.Admin.OK("PUT", "/v1/organisations/"+s.Boot.OrganisationID+"/users/"+ana.User+"/role", map[string]string{"role": "viewer"})
 	require.Equal(t, "viewer", good.OK("GET", "/v1/me", nil)["role"], "the role of now")
 }

@@ -325,7 +325,9 @@ func TestChangesCountFromTheNextStatementOn(t *testing.T) {
 		if elsewhere {
 			_, err = other.SetMemberRole(t.Context(), orgID, user, catalog.Role(auth.RoleViewer))
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return key.OK("GET", "/v1/me", nil)["role"] == "viewer" }, time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool {
+				return key.Call("PATCH", "/v1/tables/lake/"+s.Schema+"/t", map[string]any{"name": "t"}).Status == 403
+			}, time.Second, 10*time.Millisecond)
 		} else {
 			s.Admin.OK("PUT", org+"/users/"+ana.User+"/role", map[string]string{"role": "viewer"})
 		}

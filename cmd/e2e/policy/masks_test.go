@@ -120,7 +120,7 @@ func TestAHiddenColumnIsAMissingColumn(t *testing.T) {
 // hashOf is what a value shows under the mask hash.
 func hashOf(s *harness.Server, table, value string) string {
 	s.T.Helper()
-	keys, err := secret.LoadMaskKeys(s.Config.KeyFile)
+	keys, err := secret.File{Path: s.Config.KeyFile}.Load(s.T.Context())
 	require.NoError(s.T, err)
 	id := s.Admin.OK("GET", "/v1/tables/lake/"+s.Schema+"/"+table, nil)["tableId"].(string)
 	key, err := keys.MaskKey(catalog.OrgID(s.Boot.OrganisationID), catalog.DeltaID(id))
@@ -134,7 +134,8 @@ func hashOf(s *harness.Server, table, value string) string {
 func TestMasksOnEveryPath(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	s.Table("people", `SELECT i AS id, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS ssn, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS card, DATE '2020-01-31' + (i * 100)::INT AS born,
+	s.Table("people", `SELECT i AS id, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS ssn,
+		'SECRET-' || lpad(i::VARCHAR, 4, '0') AS card, DATE '2020-01-31' + (i * 100)::INT AS born,
 		TIMESTAMP '2021-03-04 05:06:07' + INTERVAL (i) DAY AS seen, i * 10 AS pay FROM range(10) t(i)`, nil,
 		column{"id", "long"}, column{"ssn", "string"}, column{"card", "string"}, column{"born", "date"}, column{"seen", "timestamp"},
 		column{"pay", "long"})

@@ -56,9 +56,11 @@ func TestMembersTheirRolesAndAttributes(t *testing.T) {
 	}
 	code, _ := s.Admin.Call("PUT", org+"/users/"+s.Admin.User+"/role", map[string]string{"role": "viewer"}).Problem(t, 409)
 	require.Equal(t, "last_admin", code)
-	// Nobody grants a role above their own, or changes a member with one.
+	// Nobody grants what their credential lacks.
 	narrow, _ := s.Admin.NewKey(map[string]any{"scopes": []string{"users:write"}})
-	narrow.OK("PUT", org+"/users/"+ana.User+"/role", map[string]string{"role": "admin"})
+	code, _ = narrow.Call("PUT", org+"/users/"+ana.User+"/role", map[string]string{"role": "admin"}).Problem(t, 403)
+	require.Equal(t, "role_escalation", code)
+	narrow.OK("PUT", org+"/users/"+ana.User+"/role", map[string]string{"role": "viewer"})
 }
 
 func TestOrganisationConfig(t *testing.T) {

@@ -82,6 +82,10 @@ var revocations = []revocationCase{
 	{"the user leaves the workspace", "viewer", func(w *revoked) {
 		require.NoError(w.T, w.store.RemoveWorkspaceMember(w.T.Context(), w.org(), w.config.Workspace, catalog.UserID(w.member.User)))
 	}},
+	{"the configuration is attached elsewhere", "viewer", func(w *revoked) {
+		elsewhere := w.Admin.OK("POST", w.path("/workspaces"), map[string]any{"name": "elsewhere " + string(w.config.ID)})["id"]
+		w.Admin.OK("POST", harness.ConfigsPath+"/"+string(w.config.ID)+"/attach", map[string]any{"workspaceId": elsewhere})
+	}},
 	{"the configuration is deleted", "viewer", func(w *revoked) {
 		require.NoError(w.T, w.store.DeleteStorageConfig(w.T.Context(), w.owner(), w.config.ID, catalog.AnyVersion))
 	}},

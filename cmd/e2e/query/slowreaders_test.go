@@ -168,7 +168,8 @@ func TestStalledReaderGetsSameBytes(t *testing.T) {
 		}
 	}
 
-	broken := map[string]any{"sql": "SELECT id, CASE WHEN id < 140000 THEN text ELSE CAST(CAST(text AS INTEGER) AS VARCHAR) END AS text FROM " + s.Schema + ".wide"}
+	broken := map[string]any{"sql": "SELECT id, CASE WHEN id < 140000 THEN text ELSE CAST(CAST(text AS INTEGER) AS VARCHAR) END AS text " +
+		"FROM " + s.Schema + ".wide"}
 	resp, want, wantErr := send(s.Admin, t, "POST", "/v1/query", broken, "Accept", "application/x-ndjson").rest(t)
 	require.Equal(t, http.StatusOK, resp.StatusCode, "%s", want[:min(len(want), 300)])
 	_, got, gotErr := stalled(s, t, broken, "application/x-ndjson").rest(t)

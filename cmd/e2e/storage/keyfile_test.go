@@ -12,16 +12,18 @@ import (
 )
 
 // TestLostKeyFileIsNotReplaced checks that the server does not create a new key file
-// while the catalog has credentials that only the lost one opens: that would hide the
-// loss.
+// while the catalog has secrets that only the lost one opens: that would hide the loss. The
+// keys that sign access tokens are such secrets, so this holds from the first start on.
 func TestLostKeyFileIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Stop()
+	keys, err := os.ReadFile(s.Config.KeyFile)
+	require.NoError(t, err)
 	require.NoError(t, os.Remove(s.Config.KeyFile))
-	s.Start()
-	s.Stop()
-	require.FileExists(t, s.Config.KeyFile, "without credentials a new one does")
+	require.ErrorContains(t, s.Refuses(), "key_file")
+	require.NoFileExists(t, s.Config.KeyFile)
+	require.NoError(t, os.WriteFile(s.Config.KeyFile, keys, 0o600))
 
 	store, err := s.OpenCatalog(t.Context())
 	require.NoError(t, err)

@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+	"github.com/lakewarden/lakewarden/engine/objstore/azuretest"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+// TestMain lets the servers of the tests accept the certificate of Azurite.
+func TestMain(m *testing.M) { harness.Main(m, azuretest.Trust) }
 
 // Short names of what JSON bodies and tables consist of.
 type (

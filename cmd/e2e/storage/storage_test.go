@@ -56,7 +56,7 @@ func TestLocalStorageLiesBelowTheAllowedRoots(t *testing.T) {
 
 	for field, body := range map[string]map[string]any{
 		"root":       {"configName": "x", "kind": "local"},
-		"kind":       {"configName": "x", "kind": "gcs"},
+		"provider":   {"configName": "x", "kind": "delegated"},
 		"configName": {"configName": "", "kind": "local", "root": "x"},
 	} {
 		_, fields := s.Admin.Call("POST", harness.ConfigsPath, body).Problem(t, 422)

@@ -72,7 +72,7 @@ func TestPurgeDeletesTheTableAndNothingElse(t *testing.T) {
 	s.Admin.Call("GET", s.TablePath("gone"), nil).Problem(t, 404)
 	s.Admin.Call("DELETE", s.TablePath("gone")+"?purge=true", nil).Problem(t, 404)
 
-	// A table of another writer in the folder of ours is not deleted with it.
+	// A table that another writer has created in the folder meanwhile is not deleted.
 	require.NoError(t, os.RemoveAll(filepath.Join(s.Root, "gone2")))
 	harness.WriteTable(t, filepath.Join(s.Root, "gone2"), "SELECT 1 AS id", nil, column{"id", "long"})
 	code, _ := s.Admin.Call("DELETE", s.TablePath("gone2")+"?purge=true", nil).Problem(t, 409)

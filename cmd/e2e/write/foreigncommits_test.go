@@ -1,12 +1,6 @@
 package write_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,39 +8,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
-
-// addAgain commits the files of the table's first commit that has files again, under
-// other names and with that engineInfo, as a writer does that knows no keys. The rows
-// count as new if changed is true.
-func addAgain(t *testing.T, dir, engineInfo string, changed bool) {
-	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
-	require.NoError(t, err)
-	slices.Sort(logs)
-	next := fmt.Sprintf("%020d.json", len(logs))
-	actions := []string{fmt.Sprintf(`{"commitInfo":{"timestamp":1,"operation":"WRITE","engineInfo":%q}}`, engineInfo)}
-	for _, name := range logs {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for line := range strings.Lines(string(text)) {
-			var entry struct{ Add object }
-			require.NoError(t, json.Unmarshal([]byte(line), &entry))
-			if entry.Add == nil || len(actions) > 1 {
-				continue
-			}
-			path := entry.Add["path"].(string)
-			data, err := os.ReadFile(filepath.Join(dir, path))
-			require.NoError(t, err)
-			entry.Add["path"], entry.Add["dataChange"] = "again-"+next+".parquet", changed
-			require.NoError(t, os.WriteFile(filepath.Join(dir, entry.Add["path"].(string)), data, 0o600))
-			raw, err := json.Marshal(object{"add": entry.Add})
-			require.NoError(t, err)
-			actions = append(actions, string(raw))
-		}
-	}
-	require.Len(t, actions, 2)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", next), []byte(strings.Join(actions, "\n")+"\n"), 0o600))
-}
 
 // TestForeignCommitsAreChecked checks that violations of keys, constraints and domains by
 // another writer are found without a request.
@@ -69,14 +30,14 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 
 	// Rows that were only moved violate nothing, nor do rows of the server itself, and a
 	// table without rules is not checked.
-	addAgain(t, plain, "Apache-Spark/4.0.0", true)
+	harness.CommitFirstFileAgain(t, plain, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("plain"))
-	addAgain(t, keyed, "Lakewarden/0.0.1", true)
+	harness.CommitFirstFileAgain(t, keyed, "Lakewarden/0.0.1", true)
 	require.Equal(t, 6.0, count("keyed"))
-	addAgain(t, keyed, "Apache-Spark/4.0.0", false)
+	harness.CommitFirstFileAgain(t, keyed, "Apache-Spark/4.0.0", false)
 	require.Equal(t, 9.0, count("keyed"))
 
-	addAgain(t, keyed, "Apache-Spark/4.0.0", true)
+	harness.CommitFirstFileAgain(t, keyed, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 12.0, count("keyed"), "the statement that sees it does not wait")
 	require.Eventually(t, func() bool { return checked("broken") == 1 }, 30*time.Second, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 1, 0}, []float64{broken("primary_key"), broken("unique"), broken("check")})
@@ -91,7 +52,7 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 	fine := s.Table("fine", rows, nil, columns...)
 	s.Admin.OK("POST", s.TablePath("fine")+"/constraints", object{"constraints": list{object{"name": "shape",
 		"expr": "regexp_matches(name, '^n')"}}})
-	addAgain(t, fine, "Apache-Spark/4.0.0", true)
+	harness.CommitFirstFileAgain(t, fine, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("fine"))
 	require.Eventually(t, func() bool { return checked("held") == 1 }, 30*time.Second, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 0, 0}, []float64{checked("broken"), checked("failed"), checked("dropped")})
@@ -101,14 +62,14 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 	at := s.TablePath("domains") + "/columns/"
 	s.Admin.OK("PUT", at+"id/domain/reference", object{"table_path": "lake." + s.Schema + ".plain", "table_name": "plain", "column": "id"})
 	s.Admin.OK("PUT", at+"name/domain/fixed", object{"values": list{"n0", "n1", "n2"}})
-	addAgain(t, domains, "Apache-Spark/4.0.0", true)
+	harness.CommitFirstFileAgain(t, domains, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("domains"))
 	require.Eventually(t, func() bool { return checked("held") == 2 }, 30*time.Second, 20*time.Millisecond)
 	outside := s.Table("outside", rows, nil, columns...)
 	at = s.TablePath("outside") + "/columns/"
 	s.Admin.OK("PUT", at+"id/domain/reference", object{"table_path": "lake." + s.Schema + ".plain", "table_name": "plain", "column": "id"})
 	s.Admin.OK("PUT", at+"name/domain/fixed", object{"values": list{"n0", "n1"}})
-	addAgain(t, outside, "Apache-Spark/4.0.0", true)
+	harness.CommitFirstFileAgain(t, outside, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("outside"))
 	require.Eventually(t, func() bool { return checked("broken") == 2 }, 30*time.Second, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 1, 0, 1}, []float64{broken("primary_key"), broken("unique"), broken("check"), broken("domain")})

@@ -41,7 +41,7 @@ func TestRulesHoldForEveryWrite(t *testing.T) {
 	require.Equal(t, 1.0, s.Admin.OK("GET", path, nil)["version"], "nothing was written")
 
 	_, updated, _ := s.Admin.Write(path+"/rows/update", object{"where": "id IS NOT NULL", "set": object{"id": "id + 1"}})
-	require.Equal(t, 3.0, updated, "keys that move together are in nobody's way")
+	require.Equal(t, 3.0, updated, "an update that shifts all keys violates no key")
 	inserted, updated, _ := s.Admin.Write(path+"/rows/merge", harness.RowsOf(object{"id": nil, "n": 40},
 		object{"id": 1, "n": 10, "mail": "b"}))
 	require.Equal(t, []float64{1, 1}, []float64{inserted, updated})

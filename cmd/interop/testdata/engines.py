@@ -1,7 +1,8 @@
 """delta-rs, DuckDB's delta extension and the server itself, as readers and writers.
 
-Argument: a JSON object with extensions (DuckDB's folder of extensions), and s3
-(endpoint, key, secret, region).
+Argument: a JSON object with extensions (DuckDB's folder of extensions), s3
+(endpoint, key, secret, region), and azure (endpoint, account, key), if delta-rs
+has to reach it.
 """
 import json
 import os
@@ -19,10 +20,12 @@ import pyarrow.parquet as pq
 
 options = json.loads(sys.argv[1])
 s3 = options["s3"]
-storage = {
+storage = {"s3": {
     "AWS_ENDPOINT_URL": s3["endpoint"], "AWS_ACCESS_KEY_ID": s3["key"], "AWS_SECRET_ACCESS_KEY": s3["secret"],
     "AWS_REGION": s3["region"], "AWS_ALLOW_HTTP": "true", "aws_conditional_put": "etag",
-}
+}}
+if azure := options.get("azure"):
+    storage["az"] = {"endpoint": azure["endpoint"], "account_name": azure["account"], "account_key": azure["key"], "allow_http": "true"}
 
 
 class Server:
@@ -110,7 +113,7 @@ class DeltaRs:
     """The library deltalake, with its own reader of Parquet."""
 
     def open(self, request):
-        return deltalake.DeltaTable(request["table"], storage_options=storage if "://" in request["table"] else None)
+        return deltalake.DeltaTable(request["table"], storage_options=storage.get(request["table"].partition("://")[0]))
 
     def rows(self, table, where="true"):
         return pa.table(deltalake.QueryBuilder().register("t", table).execute(f"SELECT * FROM t WHERE {where}").read_all())

@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,23 +11,19 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// audience is the only audience that is accepted in tokens.
-const audience = "lakewarden"
-
 func issuersOf(settings config.Settings) ([]jwt.Issuer, error) {
-	client := &http.Client{Timeout: 10 * time.Second}
 	out := make([]jwt.Issuer, len(settings.Issuers))
 	for i, entry := range settings.Issuers {
 		load := jwt.FromFile(entry.JWKSFile)
 		if entry.JWKSURL != "" {
 			var err error
-			if load, err = jwt.FromURL(entry.JWKSURL, client); err != nil {
+			if load, err = jwt.FromURL(entry.JWKSURL, nil); err != nil {
 				return nil, fmt.Errorf("issuers[%d].jwks_url: %w", i, err)
 			}
 		}
 		out[i] = jwt.Issuer{
-			URL: entry.URL, Audience: audience, Algorithms: entry.Algorithms, EmailSubjects: entry.EmailSubjects,
-			Keys: jwt.NewKeySet(load, time.Now),
+			URL: entry.URL, Algorithms: entry.Algorithms, EmailSubjects: entry.EmailSubjects,
+			Keys: jwt.NewKeySet(load, time.Now), Orgless: true,
 		}
 		if len(entry.Algorithms) == 0 {
 			out[i].Algorithms = []string{jwt.RS256, jwt.ES256, jwt.EdDSA}

@@ -13,6 +13,7 @@ import (
 
 	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -27,7 +28,7 @@ const operationPatience = 30 * time.Second
 // newOperations starts the runner of operations. It stops before the parts that
 // operations use.
 func newOperations(
-	background context.Context, settings config.Settings, store *authz.Store, queries *query.Service,
+	background context.Context, settings config.Settings, store *authz.Store, sessions revocation.Sessions, queries *query.Service,
 	metrics *objstore.Metrics, log *slog.Logger, s *Service,
 ) (longwork.Service, query.Stored, error) {
 	bucket, closer, err := openResults(background, settings, log)
@@ -44,7 +45,7 @@ func newOperations(
 	// Half of the turns are reserved for callers that wait for an answer.
 	stored.Runner = longwork.NewRunner(background, store, longwork.Options{
 		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: operationProblem,
-		Discard: stored.Results.Discard, Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
+		Discard: stored.Results.Discard, Revocations: queries.Revocations, Sessions: sessions, Audit: queries.Audit, Logger: log,
 	})
 	var ended sync.Once
 	s.endWork = func(ctx context.Context) error {

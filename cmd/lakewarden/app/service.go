@@ -14,19 +14,24 @@ import (
 
 	"github.com/lakewarden/lakewarden/api"
 	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/api/oauth2"
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	storageops "github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
 	"github.com/lakewarden/lakewarden/auth/jwt"
+	signin "github.com/lakewarden/lakewarden/auth/sqlstore"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/catalog/principal"
@@ -44,6 +49,9 @@ import (
 
 const mib = int64(1) << 20
 
+// sweepSandboxesEvery is the interval in which unused tables of sandboxes are dropped.
+const sweepSandboxesEvery = time.Hour
+
 // Options holds parameters that are not settings.
 type Options struct {
 	// Version is the version of the program, which commits name as their writer.
@@ -52,6 +60,9 @@ type Options struct {
 	Holder string
 	// ReadLog selects the tables that the engine reads through their logs, for tests.
 	ReadLog func(catalog.LocatedTable) bool
+	// KeyClock is the clock by which keys that a key service opened expire; nil means
+	// time.Now.
+	KeyClock func() time.Time
 }
 
 // Serve runs the server until ctx ends, then drains it and releases everything.
@@ -146,7 +157,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err := os.MkdirAll(settings.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	raw, err := sqlstore.Open(ctx, settings.CatalogURL(), sqlstore.Options{Logger: log})
+	epochs := &revocation.Epochs{}
+	raw, err := sqlstore.Open(ctx, settings.CatalogURL(), sqlstore.Options{Logger: log, Registerer: registry, Raised: epochs.Raised})
 	if err != nil {
 		return nil, err
 	}
@@ -154,29 +166,47 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	store := authz.New(raw)
 
 	background, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "server"))
-	revocations := revocation.New(store, revocation.Options{Logger: log})
-	epochs, err := revocation.Follow(background, raw, revocations)
+	signIns := signin.New(raw.DB())
+	revocations := revocation.New(store, revocation.Options{Sessions: signIns, Logger: log})
 	s.onClose(func(context.Context) error {
 		stop()
-		if epochs != nil {
-			epochs.Wait()
-		}
+		epochs.Wait()
 		return nil
 	})
-	if err != nil {
+	if err := epochs.Follow(background, raw, revocations); err != nil {
 		return nil, err
 	}
 
 	auditor := caller.NewAuditor(background, store, log)
 	s.onClose(func(context.Context) error { auditor.Close(); return nil })
-	authenticator, err := newAuthenticator(settings, log, principal.New(store), s)
+	keyring, err := newKeyring(ctx, background, settings, store, opts.KeyClock, log, registry, s)
 	if err != nil {
 		return nil, err
 	}
-	queries, data, opener, err := newQueries(ctx, settings, opts, store, epochs, revocations, auditor, registry, s)
+	signing, err := newSigningKeys(ctx, background, raw, signIns, keyring, log, s)
 	if err != nil {
 		return nil, err
 	}
+	authenticator, tokens, err := newAuthenticator(settings, log, principal.New(store), ownIssuer(settings, signing, signIns), epochs, s)
+	if err != nil {
+		return nil, err
+	}
+	mails, err := newMails(background, settings, log, s)
+	if err != nil {
+		return nil, err
+	}
+	invitations := identity.Invitations{
+		Store: store, Mail: mails, Audit: auditor, Refusals: throttle.NewRefusals(nil), Sent: throttle.NewMailings(nil),
+		PublicURL: settings.PublicURL,
+	}
+	people := newPeople(settings, store, signIns, mails, auditor, invitations)
+	flows := newAuthorizationServer(settings, store, signIns, signing, tokens, people.pages, auditor, log)
+	queries, data, opener, err := newQueries(ctx, settings, opts, store, keyring, epochs, revocations, auditor, registry, s)
+	if err != nil {
+		return nil, err
+	}
+	signOn := newSingleSignOn(background, settings, store, signIns, opener.remote, flows, auditor, registry, log, s)
+	people.pages.SSO = signOn.signIn
 
 	// Commits of other writers are checked against the rules of their tables.
 	foreign := &maintain.ForeignCommits{
@@ -185,7 +215,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	}
 	foreign.Watch()
 	s.background(background, foreign.Run)
-	tables, discovery := queries.Tables, admin.Discovery{Store: store, Lake: data}
+	tables, discovery := queries.Tables, storageops.Discovery{Store: store, Lake: data, Logs: storageops.NewKnownLogs()}
 	// Replicas announce their commits to remote tables, so that others need not refresh
 	// once a second.
 	data.Announce = store.AnnounceCommit
@@ -197,12 +227,23 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		}
 	})
 
-	operations, stored, err := newOperations(background, settings, store, queries, opener.metrics, log, s)
+	s.background(background, access.NewSessionGuard(store, queries.Pool, epochs.Current, log).Run)
+	countCredentials(background, store, registry, s)
+
+	sandboxes := maintain.Sandboxes{Store: store, Lake: data, Now: time.Now, Logger: log}
+	purged := admin.PurgedSandboxes{Store: store, Root: settings.SandboxRoot}
+	s.every(background, sweepSandboxesEvery, func(ctx context.Context) {
+		if err := errors.Join(sandboxes.Sweep(ctx), purged.Sweep(ctx)); err != nil && ctx.Err() == nil {
+			log.Warn("sandboxes not swept", "error", err)
+		}
+	})
+
+	operations, stored, err := newOperations(background, settings, store, signIns, queries, opener.metrics, log, s)
 	if err != nil {
 		return nil, err
 	}
 
-	leases, err := newWriteLeases(background, opts.Holder, store, log, s)
+	leases, err := newWriteLeases(background, settings, opts.Holder, store, log, s)
 	if err != nil {
 		return nil, err
 	}
@@ -227,12 +268,22 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
+	s.purgeOrganisations(background, store, auditor, log)
+	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, identity.Clients{Store: store}
+	sharing := newSharing(background, settings, store, discovery, auditor, log, s)
 	router, _ := api.NewRouter(api.Deps{
-		Keys: admin.APIKeys{Store: store, Now: time.Now}, Organisations: admin.Organisations{Store: store}, Members: admin.Members{Store: store},
-		Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
-		Storage: admin.StorageConfigs{
-			Discovery: discovery, Store: store, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
+		Lifecycles: identity.Organisations{Store: store, Audit: auditor}, Self: identity.Self{Store: store},
+		Users: identity.Users{Store: store, Invitations: invitations}, Invitations: invitations,
+		ProviderLinks: newProviderLinks(settings, signIns, opener.remote, auditor), PublicURL: settings.PublicURL,
+		SSOSettings: signOn.settings, SSO: signOn.signIn, SSOLogout: signOn.logout,
+		Clients: clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
+		OAuth: oauth2.Server{
+			Issuer: settings.PublicURL, Flows: flows, Keys: signing, Registration: oauth2.Registration{Clients: clients, Audit: auditor},
 		},
+		Keys: apiKeys, Organisations: admin.Organisations{Store: store, SandboxRoot: settings.SandboxRoot},
+		Members: admin.Members{Store: store}, Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
+		Storage: newStorageConfigs(store, opener, discovery),
+		Sharing: sharing, Moves: newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, sharing, registry, log, s),
 		TableRules: table.Rules{
 			Store: store, Tables: tables, Domains: writes.Domains, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check,
 			Revocations: revocations, Leases: leases, Operations: operations,
@@ -242,10 +293,13 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Inference:   newInference(settings, store, queries, writes),
 		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
 		Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
-		Queries:    queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(settings),
+		Passwords:  people.passwords, Recovery: people.recovery, Pages: people.pages,
+		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(settings),
 		Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: settings.MetricsAddr != "",
-		Rate: middleware.Rate{PerMinute: settings.RatePerMinute, Burst: settings.RateBurst}, TrustedProxies: proxies, Version: opts.Version,
+		Rate:             middleware.Rate{PerMinute: settings.RatePerMinute, Burst: settings.RateBurst},
+		OrganisationRate: middleware.Rate{PerMinute: settings.RateOrgPerMinute, Burst: settings.RateOrgBurst},
+		TrustedProxies:   proxies, Version: opts.Version,
 	})
 	if err := serveMetrics(ctx, settings.MetricsAddr, registry, s); err != nil {
 		return nil, err
@@ -256,32 +310,29 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	return s, nil
 }
 
-func newAuthenticator(settings config.Settings, log *slog.Logger, members principal.Source, s *Service) (auth.Authenticator, error) {
-	// The epoch is read for every request, so that a key revoked by any process is
-	// refused by the next request.
-	keys := apikey.New(members, apikey.Options{Epoch: members.Epoch, Logger: log})
+func newAuthenticator(
+	settings config.Settings, log *slog.Logger, members principal.Source, own jwt.Issuer, epochs *revocation.Epochs, s *Service,
+) (auth.Authenticator, *jwt.Authenticator, error) {
+	keys := apikey.New(members, apikey.Options{Epoch: epochs.Current, Logger: log})
 	s.onClose(func(context.Context) error { keys.Close(); return nil })
 	issuers, err := issuersOf(settings)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	tokens, err := jwt.New(members, issuers, jwt.Options{})
+	tokens, err := jwt.New(members, append(issuers, own), jwt.Options{Epoch: epochs.Current})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, nil
+	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, tokens, nil
 }
 
 func newQueries(
-	ctx context.Context, settings config.Settings, opts Options, store *authz.Store,
+	ctx context.Context, settings config.Settings, opts Options, store *authz.Store, keyring *secret.Keyring,
 	epochs *revocation.Epochs, revocations *revocation.Watcher, auditor *caller.Auditor, registry *prometheus.Registry, s *Service,
 ) (*query.Service, *lake.Lake, buckets, error) {
-	remote, err := newS3Stores(ctx, settings, store)
-	if err != nil {
-		return nil, nil, buckets{}, err
-	}
+	remote := newRemoteStores(settings, store, keyring)
 	s.onClose(func(context.Context) error { remote.clients.Close(); return nil })
-	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: settings.LocalRoots, store: store}, s3: remote}
+	opener := buckets{metrics: objstore.NewMetrics(registry), roots: newLocalRoots(settings, store), remote: remote}
 	parser := duckdb.NewParser()
 	s.onClose(func(context.Context) error { return parser.Close() })
 	eng, err := newEngine(ctx, settings, parser, registry, s)
@@ -294,13 +345,9 @@ func newQueries(
 	}
 	pool := newPool(settings, remotely, eng, registry)
 	s.onClose(pool.Close)
-	masks, err := secret.LoadMaskKeys(settings.KeyFile)
-	if err != nil {
-		return nil, nil, opener, fmt.Errorf("key_file: %w", err)
-	}
 	data := lake.New(opener, delta.Options{EngineInfo: "Lakewarden/" + opts.Version})
 	data.Measure(registry)
-	tables := access.New(store, data, access.Options{Keys: masks, Permissions: store, ReadLog: opts.ReadLog})
+	tables := access.New(store, data, access.Options{Keys: keyring, Permissions: store, ReadLog: opts.ReadLog})
 	queries := &query.Service{
 		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor,
 		Confirmed: epochs.Check, Revocations: revocations,
@@ -341,6 +388,8 @@ func limitsOf(settings config.Settings) v1.Limits {
 	return v1.Limits{
 		BodyBytes: middleware.DefaultMaxBody, BodyRows: settings.BodyRows, SQLBytes: duckdb.MaxSQL,
 		RequestsPerMinute: settings.RatePerMinute, RequestBurst: settings.RateBurst,
+		OrganisationRequestsPerMinute: settings.RateOrgPerMinute, OrganisationRequestBurst: settings.RateOrgBurst,
+		RefusedCredentialsPerMinute: middleware.DefaultFailureRate.PerMinute, ClientTokensPerMinute: oauth2.TokenRate.PerMinute,
 		QueryTimeoutMS: settings.QueryTimeout.Milliseconds(), MaxQueryTimeoutMS: settings.MaxTimeout.Milliseconds(),
 		StatementMemoryBytes: settings.Lease * mib, StatementTempBytes: settings.TempBytes * mib, StatementThreads: settings.Threads,
 		StoredResultBytes: settings.ResultBytes * mib, PageSize: 1000,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -19,8 +20,8 @@ import (
 type buckets struct {
 	metrics *objstore.Metrics
 	roots   localRoots
-	// s3 is nil in commands that only use local storage.
-	s3 *s3Stores
+	// remote is nil in commands that only use local storage.
+	remote *remoteStores
 }
 
 var _ lake.Opener = buckets{}
@@ -28,7 +29,7 @@ var _ lake.Opener = buckets{}
 // Local returns an opener for local storage and a function that returns the local roots
 // of an organisation.
 func Local(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error)) {
-	b := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: localRoots{configured: settings.LocalRoots, store: store}}
+	b := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: newLocalRoots(settings, store)}
 	return b, b.roots.of
 }
 
@@ -37,8 +38,8 @@ func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (buck
 	switch {
 	case config.Kind == catalog.KindLocal:
 		bucket, err = b.local(ctx, config)
-	case config.Kind == catalog.KindS3 && b.s3 != nil:
-		bucket, err = b.s3.of(ctx, config)
+	case b.remote != nil:
+		bucket, err = b.remote.of(ctx, config)
 	default:
 		err = lake.ErrStorageKind
 	}
@@ -50,16 +51,18 @@ func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (buck
 
 // local opens a local root. It resolves the path each time, because a link may have
 // been created after the configuration.
-func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
+func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (_ objstore.Bucket, err error) {
 	path, ok := strings.CutPrefix(string(config.Location), "file://")
 	if !ok {
 		return nil, lake.ErrStorageKind
 	}
-	allowed, err := b.roots.of(ctx, config.Org)
-	if err != nil {
-		return nil, err
+	roots := admin.SandboxRoots(b.roots.sandboxes)
+	if !config.Sandbox {
+		if roots.Allowed, err = b.roots.of(ctx, config.Org); err != nil {
+			return nil, err
+		}
 	}
-	if path, err = (storage.LocalRoots{Allowed: allowed}).Resolve(path, string(config.Org)); err != nil {
+	if path, err = roots.Resolve(path, string(config.Org)); err != nil {
 		return nil, err
 	}
 	return file.New(path)
@@ -67,16 +70,23 @@ func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (objst
 
 // localRoots holds the operator's directories for local storage. One that contains
 // {org} serves every organisation, each in its own directory. One that does not serves
-// the first organisation only, so that two tenants never share a directory by accident.
+// the first organisation only, even after that was deleted, so that two tenants never
+// share a directory by accident.
 type localRoots struct {
 	configured []string
-	store      catalog.Organisations
+	// sandboxes is the directory that contains those of the sandboxes.
+	sandboxes string
+	store     catalog.Organisations
+}
+
+func newLocalRoots(settings config.Settings, store *authz.Store) localRoots {
+	return localRoots{configured: settings.LocalRoots, sandboxes: settings.SandboxRoot, store: store}
 }
 
 func (l localRoots) of(ctx context.Context, org catalog.OrgID) ([]string, error) {
-	first, err := l.store.ListOrganisations(authz.System(ctx, "local roots"), catalog.Page{Size: 1})
+	first, err := l.store.FirstOrganisation(authz.System(ctx, "local roots"))
 	if err != nil {
 		return nil, err
 	}
-	return storage.RootsOf(l.configured, string(org), len(first.Items) == 1 && first.Items[0].ID == org), nil
+	return storage.RootsOf(l.configured, string(org), first == org), nil
 }

@@ -24,8 +24,10 @@ const forgetWritesEvery = 10 * time.Minute
 
 // newWriteLeases ends the leases of a killed process of this data directory, so that no
 // operation waits for them.
-func newWriteLeases(background context.Context, holder string, store *authz.Store, log *slog.Logger, s *Service) (write.Leases, error) {
-	leases := write.Leases{Store: store, Logger: log, Holder: holder}
+func newWriteLeases(
+	background context.Context, settings config.Settings, holder string, store *authz.Store, log *slog.Logger, s *Service,
+) (write.Leases, error) {
+	leases := write.Leases{Store: store, Logger: log, Holder: holder, SandboxQuota: settings.SandboxQuota * mib}
 	ended, err := leases.EndFormer(background)
 	if err != nil {
 		return leases, fmt.Errorf("write leases of an earlier process: %w", err)

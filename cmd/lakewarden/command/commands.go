@@ -38,8 +38,9 @@ func (p Program) commands() []command {
 		{"demo", "Create the demo organisation in the data directory, once", p.demo},
 		{"bootstrap", "Create an organisation with its first administrator and an API key", runBootstrap},
 		{"user", "Manage users: user add, user key", runUser},
+		{"domain", "Manage e-mail domains: domain verify", runDomain},
 		{"migrate", "Create or upgrade the catalog", runMigrate},
-		{"keys", "Manage the keys of stored credentials: keys rotate", runKeys},
+		{"keys", "Manage the keys of secrets and access tokens: keys rotate, rotate-signing, wrap, unwrap", runKeys},
 		{"extensions", "Manage DuckDB extensions: extensions install", runExtensions},
 		{"healthcheck", "Ask a running server whether it is ready", runHealthcheck},
 		{"version", "Print the version", p.version},
@@ -97,10 +98,10 @@ func (p Program) version(_ context.Context, out io.Writer, _ []string) error {
 }
 
 // subcommandUsage handles a call without a subcommand: it prints the usage if help is
-// requested, and returns an error otherwise.
-func subcommandUsage(out io.Writer, args []string, text string) error {
+// requested, with the details if there are any, and returns an error otherwise.
+func subcommandUsage(out io.Writer, args []string, text, details string) error {
 	if len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
-		_, err := fmt.Fprintln(out, "Usage: "+text)
+		_, err := fmt.Fprintln(out, "Usage: "+text+details)
 		return err
 	}
 	return errors.New("usage: " + text)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -114,9 +115,9 @@ func (p Program) makeDemo(ctx context.Context, settings config.Settings, path st
 	if err := p.writeDemoTables(ctx, root); err != nil {
 		return d, err
 	}
-	discovery := admin.Discovery{Store: store, Lake: lake.New(opener, delta.Options{})}
-	configs := admin.StorageConfigs{Store: store, Discovery: discovery, LocalRoots: roots}
-	made, err := configs.Create(asAdmin, admin.NewStorageConfig{Name: demoConfig, Kind: "local", Workspace: boot.WorkspaceID, Root: root})
+	discovery := storage.Discovery{Store: store, Lake: lake.New(opener, delta.Options{})}
+	configs := storage.Configs{Store: store, Discovery: discovery, LocalRoots: roots}
+	made, err := configs.Create(asAdmin, storage.NewConfig{Name: demoConfig, Kind: "local", Workspace: boot.WorkspaceID, Root: root})
 	if err != nil {
 		return d, err
 	}

@@ -20,7 +20,7 @@ var sessionExtensions = []string{"delta", "httpfs"}
 
 func runExtensions(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "install" {
-		return subcommandUsage(out, args, "lakewarden extensions install [--extension-dir DIR] [NAME...]")
+		return subcommandUsage(out, args, "lakewarden extensions install [--extension-dir DIR] [NAME...]", "")
 	}
 	fs := flag.NewFlagSet(config.ExtensionsInstall, flag.ContinueOnError)
 	dir := fs.String("extension-dir", "", "where to put the files (default: LAKEWARDEN_EXTENSION_DIR, else extensions in the data directory)")

@@ -25,7 +25,7 @@ const userUsage = "lakewarden user add --org ID --email E [--role R] [--json]\n 
 // command when its last key expires.
 func runUser(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "add" && args[0] != "key" {
-		return subcommandUsage(out, args, userUsage)
+		return subcommandUsage(out, args, userUsage, "")
 	}
 	name := "user " + args[0]
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"net/url"
@@ -26,30 +27,44 @@ type Settings struct {
 	Listen string `koanf:"listen"`
 	// MetricsAddr, if set, is the address of a separate listener for /metrics.
 	MetricsAddr string `koanf:"metrics_addr"`
+	// PublicURL is the address under which clients reach the server: the issuer of its
+	// tokens, and the base of redirects and of links in e-mails. It has no path.
+	PublicURL string `koanf:"public_url"`
 	// TrustedProxies are the addresses and networks (CIDR) of trusted proxies.
 	TrustedProxies []string `koanf:"trusted_proxies"`
 	DataDir        string   `koanf:"data_dir"`
 	DatabaseURL    string   `koanf:"database_url"`
 	ExtensionDir   string   `koanf:"extension_dir"`
 	LocalRoots     []string `koanf:"local_roots"`
-	LogLevel       string   `koanf:"log_level"`
-	Memory         int64    `koanf:"memory_mib"`
-	Lease          int64    `koanf:"statement_memory_mib"`
-	Threads        int      `koanf:"threads"`
-	TempBytes      int64    `koanf:"temp_mib"`
+	// SandboxRoot is the directory in which each organisation's sandbox has its own.
+	SandboxRoot string `koanf:"sandbox_root"`
+	// SandboxQuota bounds the files, in MiB, of all tables that one person, or all service
+	// accounts together, created in a sandbox.
+	SandboxQuota int64  `koanf:"sandbox_quota_mib"`
+	LogLevel     string `koanf:"log_level"`
+	Memory       int64  `koanf:"memory_mib"`
+	Lease        int64  `koanf:"statement_memory_mib"`
+	Threads      int    `koanf:"threads"`
+	TempBytes    int64  `koanf:"temp_mib"`
 	// SpillBytes and SpillOrgBytes bound, in MiB, the disk space for the unread parts
 	// of responses: of all organisations, and of one.
-	SpillBytes     int64         `koanf:"spill_mib"`
-	SpillOrgBytes  int64         `koanf:"spill_org_mib"`
-	MaxRunning     int           `koanf:"max_running"`
-	MaxQueued      int           `koanf:"max_queued"`
-	QueryTimeout   time.Duration `koanf:"query_timeout"`
-	MaxTimeout     time.Duration `koanf:"max_query_timeout"`
-	RatePerMinute  int           `koanf:"rate_per_minute"`
-	RateBurst      int           `koanf:"rate_burst"`
-	DiscoveryEvery time.Duration `koanf:"discovery_interval"`
-	DrainTimeout   time.Duration `koanf:"drain_timeout"`
-	DrainNotice    time.Duration `koanf:"drain_notice"`
+	SpillBytes    int64         `koanf:"spill_mib"`
+	SpillOrgBytes int64         `koanf:"spill_org_mib"`
+	MaxRunning    int           `koanf:"max_running"`
+	MaxQueued     int           `koanf:"max_queued"`
+	QueryTimeout  time.Duration `koanf:"query_timeout"`
+	MaxTimeout    time.Duration `koanf:"max_query_timeout"`
+	RatePerMinute int           `koanf:"rate_per_minute"`
+	RateBurst     int           `koanf:"rate_burst"`
+	// RateOrgPerMinute and RateOrgBurst limit the requests of all keys and people of one
+	// organisation; 0 means ten times the limit of one.
+	RateOrgPerMinute int           `koanf:"rate_org_per_minute"`
+	RateOrgBurst     int           `koanf:"rate_org_burst"`
+	DiscoveryEvery   time.Duration `koanf:"discovery_interval"`
+	// UndoWindow is how long the attach of a storage configuration can be undone.
+	UndoWindow   time.Duration `koanf:"undo_window"`
+	DrainTimeout time.Duration `koanf:"drain_timeout"`
+	DrainNotice  time.Duration `koanf:"drain_notice"`
 	// ResultsURL is the location of the stored rows of operations, for all replicas.
 	ResultsURL string `koanf:"results_url"`
 	// The credential for an s3:// results_url.
@@ -60,10 +75,30 @@ type Settings struct {
 	ResultsOrgBytes        int64         `koanf:"results_org_mib"`
 	ResultsKeep            time.Duration `koanf:"results_keep"`
 	Issuers                []Issuer      `koanf:"issuers"`
-	// KeyFile decrypts the credentials in the catalog.
-	KeyFile               string        `koanf:"key_file"`
+	// Providers changes the presets of the OAuth providers of delegated storage, by name.
+	Providers map[string]Provider `koanf:"providers"`
+	// DNSServer, if set, is the host:port of the resolver for records of e-mail domains.
+	DNSServer string `koanf:"dns_server"`
+	// SMTPURL is the server for e-mails: smtp://user:password@host:587 (STARTTLS) or
+	// smtps://…:465. If it is empty, e-mails are written to MailDir.
+	SMTPURL  string `koanf:"smtp_url"`
+	MailFrom string `koanf:"mail_from"`
+	MailDir  string `koanf:"mail_dir"`
+	// KeyFile decrypts the secrets in the catalog.
+	KeyFile string `koanf:"key_file"`
+	// KeyKMSURI is the key of a KMS that encrypts the key file: aws-kms://arn:…. If it is
+	// empty, the file holds its keys in clear.
+	KeyKMSURI string `koanf:"key_kms_uri"`
+	// KeyKMSEndpoint replaces the address of the KMS.
+	KeyKMSEndpoint        string        `koanf:"key_kms_endpoint"`
 	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
 	StoreTimeout          time.Duration `koanf:"store_timeout"`
+	// AzureAuthority is the URL of Azure's identity service; empty means that of the public
+	// cloud.
+	AzureAuthority string `koanf:"azure_authority"`
+	// AmbientStorage are patterns of the buckets that the server's own identity may open: see
+	// [kind.ParseAmbientPatterns].
+	AmbientStorage []string `koanf:"ambient_storage"`
 	// CacheMemory and CacheDisk bound the cached blocks of remote stores, in MiB.
 	CacheMemory int64 `koanf:"cache_memory_mib"`
 	CacheDisk   int64 `koanf:"cache_disk_mib"`
@@ -84,17 +119,39 @@ type Issuer struct {
 	Scopes        []string `koanf:"default_scopes"`
 }
 
+// Provider changes the preset of an OAuth provider. Empty fields keep those of the preset.
+// If the issuer or an endpoint is set, the addresses of the preset do not apply.
+type Provider struct {
+	// Issuer is the issuer of an OpenID provider, whose discovery document has the
+	// endpoints that are not set here.
+	Issuer          string            `koanf:"issuer"`
+	AuthURL         string            `koanf:"auth_url"`
+	TokenURL        string            `koanf:"token_url"`
+	RevokeURL       string            `koanf:"revoke_url"`
+	AdminConsentURL string            `koanf:"admin_consent_url"`
+	Permissions     []string          `koanf:"permissions"`
+	Scopes          []string          `koanf:"scopes"`
+	Parameters      map[string]string `koanf:"parameters"`
+	// SecretInBody sends the client secret in the body of requests, not in their header.
+	SecretInBody bool `koanf:"secret_in_body"`
+	// StorageURL is the URL of the provider's store for the kind delegated, if it is not the
+	// public one. {account} stands for the account.
+	StorageURL string `koanf:"storage_url"`
+}
+
 func defaults() map[string]any {
 	return map[string]any{
-		"listen": "127.0.0.1:8080", "data_dir": "./data", "log_level": "info",
+		"mail_from": "Lakewarden <lakewarden@localhost>",
+		"listen":    "127.0.0.1:8080", "data_dir": "./data", "log_level": "info",
 		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240, "spill_mib": 10240, "spill_org_mib": 5120,
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
-		"discovery_interval": "5m", "drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",
+		"discovery_interval": "5m", "undo_window": "300s",
+		"drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
-		"isolation":  defaultIsolation(),
-		"body_rows":  10_000_000,
-		"result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
+		"isolation":         defaultIsolation(),
+		"body_rows":         10_000_000,
+		"sandbox_quota_mib": 1024, "result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
 	}
 }
 
@@ -167,7 +224,7 @@ func fromEnvironment(key, value string) (string, any) {
 		return "", nil
 	case key == "local_roots":
 		return key, filepath.SplitList(value)
-	case key == "trusted_proxies": // addresses contain colons
+	case key == "trusted_proxies", key == "ambient_storage": // addresses contain colons
 		return key, strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
 	}
 	return key, value
@@ -184,6 +241,10 @@ func unknownKeys(k *koanf.Koanf) error {
 	return nil
 }
 
+// callersInOrgRate is how many callers at their limit reach the default limit of an
+// organisation.
+const callersInOrgRate = 10
+
 // finish makes paths absolute and checks every value.
 func (c *Settings) finish() error {
 	abs, err := filepath.Abs(c.DataDir)
@@ -194,11 +255,25 @@ func (c *Settings) finish() error {
 	if len(c.LocalRoots) == 0 {
 		c.LocalRoots = []string{filepath.Join(c.DataDir, "storage")}
 	}
+	if c.SandboxRoot == "" {
+		c.SandboxRoot = filepath.Join(c.DataDir, "sandbox")
+	}
+	if c.SandboxRoot, err = filepath.Abs(c.SandboxRoot); err != nil {
+		return fmt.Errorf("sandbox_root: %w", err)
+	}
 	if c.KeyFile == "" {
 		c.KeyFile = filepath.Join(c.DataDir, "keys.json")
 	}
 	if c.KeyFile, err = filepath.Abs(c.KeyFile); err != nil {
 		return fmt.Errorf("key_file: %w", err)
+	}
+	c.RateOrgPerMinute = cmp.Or(c.RateOrgPerMinute, callersInOrgRate*c.RatePerMinute)
+	c.RateOrgBurst = cmp.Or(c.RateOrgBurst, callersInOrgRate*c.RateBurst)
+	if c.MailDir == "" {
+		c.MailDir = filepath.Join(c.DataDir, "mail")
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = "http://" + c.Listen
 	}
 	if c.ResultsURL == "" {
 		c.ResultsURL = (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(c.DataDir, "results"))}).String()

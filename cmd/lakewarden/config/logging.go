@@ -27,7 +27,8 @@ func (c *Settings) Attributes() []any {
 		"database", database, "local_roots", c.LocalRoots, "memory_mib", c.Memory, "statement_memory_mib", c.Lease,
 		"temp_mib", c.TempBytes, "spill_mib", c.SpillBytes, "spill_org_mib", c.SpillOrgBytes, "threads", c.Threads, "max_running", c.MaxRunning,
 		"query_timeout", c.QueryTimeout.String(), "max_query_timeout", c.MaxTimeout.String(), "issuers", len(c.Issuers),
-		"key_file", c.KeyFile, "allow_private_endpoints", c.AllowPrivateEndpoints, "store_timeout", c.StoreTimeout.String(),
+		"key_file", c.KeyFile, "key_kms_uri", c.KeyKMSURI,
+		"allow_private_endpoints", c.AllowPrivateEndpoints, "store_timeout", c.StoreTimeout.String(),
 	}
 }
 

@@ -14,12 +14,20 @@ const ServeCommand = "serve"
 
 // withoutDefault describes the value of settings without an entry in [defaults].
 var withoutDefault = map[string]string{
-	"database_url":  "SQLite in the data directory",
-	"extension_dir": "extensions next to the binary",
-	"issuers":       "none; in the YAML file only",
-	"key_file":      "<data dir>/keys.json",
-	"local_roots":   "<data dir>/storage",
-	"results_url":   "<data dir>/results",
+	"azure_authority":     "https://login.microsoftonline.com",
+	"database_url":        "SQLite in the data directory",
+	"extension_dir":       "extensions next to the binary",
+	"issuers":             "none; in the YAML file only",
+	"key_file":            "<data dir>/keys.json",
+	"key_kms_endpoint":    "that of the key's region",
+	"local_roots":         "<data dir>/storage",
+	"mail_dir":            "<data dir>/mail",
+	"providers":           "presets; in the YAML file only",
+	"public_url":          "http://<listen>",
+	"rate_org_burst":      "10 × rate_burst",
+	"rate_org_per_minute": "10 × rate_per_minute",
+	"results_url":         "<data dir>/results",
+	"sandbox_root":        "<data dir>/sandbox",
 }
 
 // settingKeys returns the keys of [Settings] in declaration order.

@@ -5,17 +5,23 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/auth/mail"
+	"github.com/lakewarden/lakewarden/auth/provider"
+	"github.com/lakewarden/lakewarden/engine/storage/kind"
 )
 
 // Verify returns an error that names the first invalid setting in the order of
 // [Settings]. The order is fixed, so that equal settings always give the same error.
 func (c *Settings) Verify() error {
 	for _, check := range []func() error{
-		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyStores, c.verifyTimeouts,
+		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyMail, c.verifyStores, c.verifyTimeouts,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -36,11 +42,23 @@ func (c *Settings) verifyAddresses() error {
 	if _, err := c.Proxies(); err != nil {
 		return err
 	}
+	if err := c.verifyPublicURL(); err != nil {
+		return err
+	}
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("database_url: must begin with postgres://")
 	}
 	_, err := c.Level()
 	return err
+}
+
+// verifyPublicURL checks that public_url is an origin, to which paths can be appended.
+func (c *Settings) verifyPublicURL() error {
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || c.PublicURL != u.Scheme+"://"+u.Host {
+		return fmt.Errorf("public_url: must be http:// or https:// and a host, without a path, is %q", c.PublicURL)
+	}
+	return nil
 }
 
 // Proxies parses trusted_proxies. An address becomes a network of one address.
@@ -77,7 +95,9 @@ func (c *Settings) verifyServing() error {
 	}
 	return firstError(
 		atLeast("rate_per_minute", c.RatePerMinute, 1), atLeast("rate_burst", c.RateBurst, 1),
-		positive("discovery_interval", c.DiscoveryEvery), positive("drain_timeout", c.DrainTimeout), notice,
+		atLeast("rate_org_per_minute", c.RateOrgPerMinute, 1), atLeast("rate_org_burst", c.RateOrgBurst, 1),
+		positive("discovery_interval", c.DiscoveryEvery), positive("undo_window", c.UndoWindow),
+		positive("drain_timeout", c.DrainTimeout), notice,
 	)
 }
 
@@ -93,6 +113,32 @@ func (c *Settings) verifyIssuers() error {
 			return fmt.Errorf("issuers[%d]: needs url and exactly one of jwks_url and jwks_file", i)
 		}
 	}
+	for name, changed := range c.Providers {
+		if !slices.Contains([]string{provider.One, provider.Two, provider.Three}, name) {
+			return fmt.Errorf("providers: must be provider_one, provider_two or provider_three, is %q", name)
+		}
+		if err := provider.Preset(changed).Validate(); err != nil {
+			return fmt.Errorf("providers.%s: %w", name, err)
+		}
+	}
+	if c.DNSServer != "" {
+		if _, _, err := net.SplitHostPort(c.DNSServer); err != nil {
+			return fmt.Errorf("dns_server: must be host:port, is %q", c.DNSServer)
+		}
+	}
+	return nil
+}
+
+// verifyMail does not repeat smtp_url, which can hold a password.
+func (c *Settings) verifyMail() error {
+	if c.SMTPURL != "" {
+		if err := mail.CheckServer(c.SMTPURL); err != nil {
+			return fmt.Errorf("smtp_url: %w", err)
+		}
+	}
+	if _, err := mail.ParseFrom(c.MailFrom); err != nil {
+		return fmt.Errorf("mail_from: %w", err)
+	}
 	return nil
 }
 
@@ -101,8 +147,42 @@ func (c *Settings) verifyStores() error {
 	if c.Isolation != IsolationProcess && c.Isolation != IsolationNone {
 		isolation = fmt.Errorf("isolation: must be %s or %s, is %q", IsolationProcess, IsolationNone, c.Isolation)
 	}
-	return firstError(positive("store_timeout", c.StoreTimeout),
-		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), atLeast("body_rows", c.BodyRows, 1), isolation)
+	return firstError(positive("store_timeout", c.StoreTimeout), c.verifyAzure(), c.verifyKMS(),
+		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), atLeast("body_rows", c.BodyRows, 1),
+		atLeast("sandbox_quota_mib", c.SandboxQuota, 1), isolation)
+}
+
+// kmsURI is the form of key_kms_uri.
+var kmsURI = regexp.MustCompile(`^aws-kms://arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[a-zA-Z0-9/_-]+$`)
+
+func (c *Settings) verifyKMS() error {
+	if c.KeyKMSURI != "" && !kmsURI.MatchString(c.KeyKMSURI) {
+		return fmt.Errorf("key_kms_uri: must be like aws-kms://arn:aws:kms:eu-central-1:111122223333:key/ID, is %q", c.KeyKMSURI)
+	}
+	return c.verifyServiceURL("key_kms_endpoint", c.KeyKMSEndpoint)
+}
+
+// verifyServiceURL checks the URL of a service to which credentials are sent: without TLS
+// only where private endpoints are allowed.
+func (c *Settings) verifyServiceURL(key, text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && (u.Scheme != "http" || !c.AllowPrivateEndpoints) {
+		return errors.New(key + ": must be an https URL")
+	}
+	return nil
+}
+
+func (c *Settings) verifyAzure() error {
+	if err := c.verifyServiceURL("azure_authority", c.AzureAuthority); err != nil {
+		return err
+	}
+	if _, err := kind.ParseAmbientPatterns(c.AmbientStorage); err != nil {
+		return fmt.Errorf("ambient_storage: %w", err)
+	}
+	return nil
 }
 
 // verifyTimeouts compares settings that are valid individually.

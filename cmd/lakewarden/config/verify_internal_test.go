@@ -13,6 +13,7 @@ import (
 var faults = map[string]func(*Settings){
 	"listen":               func(c *Settings) { c.Listen = "nowhere" },
 	"metrics_addr":         func(c *Settings) { c.MetricsAddr = "nowhere" },
+	"dns_server":           func(c *Settings) { c.DNSServer = "nowhere" },
 	"trusted_proxies":      func(c *Settings) { c.TrustedProxies = []string{"10.0.0.0/8", "everybody"} },
 	"database_url":         func(c *Settings) { c.DatabaseURL = "mysql://db" },
 	"log_level":            func(c *Settings) { c.LogLevel = "loud" },
@@ -28,7 +29,10 @@ var faults = map[string]func(*Settings){
 	"max_query_timeout":    func(c *Settings) { c.MaxTimeout = 0 },
 	"rate_per_minute":      func(c *Settings) { c.RatePerMinute = 0 },
 	"rate_burst":           func(c *Settings) { c.RateBurst = 0 },
+	"rate_org_per_minute":  func(c *Settings) { c.RateOrgPerMinute = 0 },
+	"rate_org_burst":       func(c *Settings) { c.RateOrgBurst = 0 },
 	"discovery_interval":   func(c *Settings) { c.DiscoveryEvery = 0 },
+	"undo_window":          func(c *Settings) { c.UndoWindow = 0 },
 	"drain_timeout":        func(c *Settings) { c.DrainTimeout = 0 },
 	"drain_notice":         func(c *Settings) { c.DrainNotice = -1 },
 	"results_url":          func(c *Settings) { c.ResultsURL = "ftp://results" },
@@ -36,11 +40,15 @@ var faults = map[string]func(*Settings){
 	"results_org_mib":      func(c *Settings) { c.ResultsOrgBytes = 0 },
 	"results_keep":         func(c *Settings) { c.ResultsKeep = 0 },
 	"issuers":              func(c *Settings) { c.Issuers = []Issuer{{}} },
+	"smtp_url":             func(c *Settings) { c.SMTPURL = "http://mail.example" },
+	"mail_from":            func(c *Settings) { c.MailFrom = "nobody" },
 	"store_timeout":        func(c *Settings) { c.StoreTimeout = 0 },
 	"cache_memory_mib":     func(c *Settings) { c.CacheMemory = 0 },
 	"cache_disk_mib":       func(c *Settings) { c.CacheDisk = 0 },
 	"body_rows":            func(c *Settings) { c.BodyRows = 0 },
 	"isolation":            func(c *Settings) { c.Isolation = "hope" },
+	"azure_authority":      func(c *Settings) { c.AzureAuthority = "http://login.example" },
+	"ambient_storage":      func(c *Settings) { c.AmbientStorage = []string{"az://account"} },
 }
 
 // TestVerifyNamesTheFirstSettingAtFault makes all settings invalid and then corrects

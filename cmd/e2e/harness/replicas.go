@@ -1,0 +1,47 @@
+package harness
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+)
+
+// StartReplicas starts servers with one catalog in Postgres and one set of tables. Each
+// has a data directory of its own. change may alter the configuration of all.
+func StartReplicas(t testing.TB, number int, change func(*Settings)) []*Server {
+	t.Helper()
+	first := Start(t, func(c *Settings) {
+		c.DatabaseURL, c.KeyFile = pgtest.URL(t), filepath.Join(t.TempDir(), "keys.json")
+		if change != nil {
+			change(c)
+		}
+	})
+	replicas := []*Server{first}
+	for range number - 1 {
+		next := &Server{T: t, Config: first.Config, Log: &Log{}, Boot: first.Boot, Schema: first.Schema}
+		next.Config.DataDir = t.TempDir()
+		next.Start()
+		next.Admin = next.Client(first.Admin.Key, first.Admin.User)
+		replicas = append(replicas, next)
+	}
+	return replicas
+}
+
+// reachTime is how long a change may take to reach every replica. It is a second on a machine
+// with nothing else to do; the tests share theirs with many others. The log has the times.
+const reachTime = 5 * time.Second
+
+// Reaches checks that a condition holds on every replica within [reachTime].
+func Reaches(t testing.TB, replicas []*Server, what string, holds func(*Server) bool) {
+	t.Helper()
+	begun := time.Now()
+	for i, replica := range replicas {
+		left := reachTime - time.Since(begun)
+		require.Eventually(t, func() bool { return holds(replica) }, left, 5*time.Millisecond, "%s: on replica %d", what, i)
+	}
+	t.Logf("%s: on every replica after %s", what, time.Since(begun))
+}

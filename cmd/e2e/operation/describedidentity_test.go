@@ -1,0 +1,64 @@
+package operation_test
+
+import "github.com/lakewarden/lakewarden/cmd/e2e/harness"
+
+// describedPeople has the operations on organisations, members and invitations succeed.
+func describedPeople(c *describedCalls, s *harness.Server, issuer harness.Signer) {
+	org := s.Boot.OrganisationID
+	added := c.Call(s.Admin, 201, "createUser", []string{org}, object{"email": "bea@acme.example", "role": "admin"})["userId"].(string)
+	owner := issuer.Person(s, s.Boot.UserID, org)
+	c.Call(owner, 200, "transferOrganisation", []string{org}, object{"userId": added})
+	c.Call(issuer.Person(s, added, org), 200, "transferOrganisation", []string{org}, object{"userId": s.Boot.UserID})
+	c.Call(s.Admin, 200, "deleteUser", []string{org, added}, nil)
+	c.Call(owner, 200, "updateMe", nil, object{"displayName": "Ada"})
+	nowhere := issuer.Person(s, s.Boot.UserID, "")
+	c.Call(nowhere, 200, "getMe", nil, nil)
+
+	made := c.Call(nowhere, 201, "createOrganisation", nil, object{"name": "Second"})["id"].(string)
+	second := issuer.Person(s, s.Boot.UserID, made)
+	c.Call(second, 200, "inviteUser", []string{made}, object{"email": "cy@acme.example", "role": "viewer"})
+	open := c.Call(second, 200, "listInvitations", []string{made}, nil)["invitations"].(list)[0].(object)["id"].(string)
+	c.Call(second, 200, "getInvitation", []string{made, open}, nil)
+	c.Call(second, 200, "deleteInvitation", []string{made, open}, nil)
+	c.Call(second, 200, "inviteUser", []string{made}, object{"email": "cy@acme.example", "role": "viewer"})
+	invited := s.Member("cy@acme.example", "viewer", nil)
+	c.Call(issuer.Person(s, invited.User, org), 200, "acceptInvitation", nil, object{"token": s.MailedToken("cy@acme.example")})
+	c.Call(second, 200, "deleteOrganisation", []string{made}, nil)
+	c.Call(nowhere, 200, "listOrganisations", nil, nil)
+	c.Call(nowhere, 200, "undeleteOrganisation", []string{made}, nil)
+}
+
+// describedClients has the operations on clients, service accounts and provider
+// applications succeed.
+func describedClients(c *describedCalls, s *harness.Server, issuer harness.Signer) {
+	org := s.Boot.OrganisationID
+	owner := issuer.Person(s, s.Boot.UserID, org)
+	made := c.Call(owner, 201, "createClient", []string{org}, object{"name": "Notebook", "redirectUris": list{"https://app.example/cb"}})
+	client := []string{org, made["client"].(object)["id"].(string)}
+	c.Call(owner, 200, "listClients", []string{org}, nil)
+	c.Call(owner, 200, "getClient", client, nil)
+	c.Call(owner, 200, "updateClient", client, object{"name": "Notebooks"})
+	c.Call(owner, 200, "rotateClientSecret", client, nil)
+	c.Call(owner, 200, "deleteClient", client, nil)
+
+	made = c.Call(owner, 201, "createServiceAccount", []string{org}, object{"name": "Loader", "role": "editor"})
+	account := []string{org, made["serviceAccount"].(object)["id"].(string)}
+	c.Call(owner, 200, "listServiceAccounts", []string{org}, nil)
+	c.Call(owner, 200, "getServiceAccount", account, nil)
+	c.Call(owner, 200, "updateServiceAccount", account, object{"name": "Loaders"})
+	c.Call(owner, 200, "rotateServiceAccountSecret", account, nil)
+	c.Call(owner, 201, "createServiceAccountApiKey", account, object{"name": "nightly"})
+	c.Call(owner, 200, "getUser", account, nil)
+	c.Call(owner, 200, "deleteServiceAccount", account, nil)
+
+	app := []string{org, "provider_three"}
+	c.Call(owner, 200, "putProviderApp", app, object{"clientId": "x", "clientSecret": "y", "tenant": "common"})
+	c.Call(owner, 200, "listProviderApps", []string{org}, nil)
+	c.Call(owner, 200, "getProviderApp", app, nil)
+	c.Call(owner, 200, "beginProviderLink", app, nil)
+	c.Call(owner, 200, "listProviderLinks", []string{org}, nil)
+	c.Call(owner, 200, "deleteProviderApp", app, nil)
+
+	c.Call(owner, 200, "recoverUser", []string{org}, object{"email": "nobody@acme.example"})
+	c.Call(s.Client("", ""), 200, "recover", nil, object{"email": "nobody@acme.example"})
+}

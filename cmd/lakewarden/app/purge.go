@@ -1,0 +1,22 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// purgeInterval is the interval between searches for organisations to purge.
+const purgeInterval = time.Hour
+
+// purgeOrganisations removes the records of organisations that can no longer be restored,
+// at the start and then periodically. Replicas may do so at the same time.
+func (s *Service) purgeOrganisations(ctx context.Context, store *authz.Store, auditor *caller.Auditor, log *slog.Logger) {
+	purge := identity.Purge{Store: store, Audit: auditor, Logger: log}
+	s.background(ctx, purge.Run)
+	s.every(ctx, purgeInterval, purge.Run)
+}
