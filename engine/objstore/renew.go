@@ -25,6 +25,7 @@ var (
 	_ Bucket       = (*renewed)(nil)
 	_ UploadLister = (*renewed)(nil)
 	_ Copier       = (*renewed)(nil)
+	_ Locator      = (*renewed)(nil)
 	_ Summer       = (*renewed)(nil)
 )
 

@@ -92,3 +92,16 @@ func (late) Put(_ context.Context, _ string, body io.Reader, _ int64) error {
 	}
 	return objstore.ErrCredential
 }
+
+// TestRenewedLocates checks that absolute references lead to the objects of the wrapped bucket.
+func TestRenewedLocates(t *testing.T) {
+	dir := t.TempDir()
+	bucket, err := file.New(dir)
+	require.NoError(t, err)
+	renewed := objstore.Renew(bucket, func(context.Context) (objstore.Bucket, error) { return nil, nil })
+	name, ok := objstore.Locate(renewed, objstore.Reference{Scheme: "file", Path: dir + "/t/a.parquet"})
+	require.True(t, ok)
+	require.Equal(t, "t/a.parquet", name)
+	_, ok = objstore.Locate(renewed, objstore.Reference{Scheme: "file", Path: dir + "2/t/a.parquet"})
+	require.False(t, ok)
+}

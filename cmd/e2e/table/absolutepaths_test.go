@@ -55,7 +55,8 @@ func TestTablesWithAbsolutePathsAreReadAndChanged(t *testing.T) {
 			dir := filepath.Join(s.Root, "t")
 			absoluteTable(s, "t", storedAt(s, dir))
 			absoluteTable(s, "t2", storedAt(s, dir)) // the files of t2 are in t
-			require.EqualValues(t, 1.0, s.Discover()["tablesAdded"])
+			found := s.Discover()
+			require.EqualValues(t, 1.0, found["tablesAdded"], "%v", found)
 			from := s.Schema + ".t"
 			ana := s.Member("ana@acme.example", "viewer", map[string]string{"who": "u1"})
 			s.Policy("t", "who", `{"effect":"permit","subject":{"attribute":"who","op":"eq"},"condition":null}`)
