@@ -80,7 +80,7 @@ func cutConnection(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHand
 // the store accepts no token.
 type sessionGate struct {
 	*gate
-	mu sync.Mutex
+	mu       sync.Mutex
 	sessions map[string]session // by access key
 	issued   []string           // secrets
 }
