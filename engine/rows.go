@@ -24,6 +24,17 @@ func (r Row) Int64(column int) int64 {
 	return 0
 }
 
+// Float64 returns a DOUBLE. It is 0 for NULL and for a column of another type.
+func (r Row) Float64(column int) float64 {
+	if values, ok := r.Batch.Column(column).(*array.Float64); ok && values.IsValid(r.Index) {
+		return values.Value(r.Index)
+	}
+	return 0
+}
+
+// Null reports whether a value is NULL.
+func (r Row) Null(column int) bool { return r.Batch.Column(column).IsNull(r.Index) }
+
 // Text returns a copy of a VARCHAR. It is "" for NULL and for a column of another type.
 func (r Row) Text(column int) string {
 	if values, ok := r.Batch.Column(column).(*array.String); ok && values.IsValid(r.Index) {
