@@ -43,8 +43,8 @@ func TestStatementsReadTheVersionAndTheRowsOfTheRequest(t *testing.T) {
 }
 
 func TestKindsOfColumns(t *testing.T) {
-	lake := analysistest.New(t, `SELECT 'a' AS v, 1::TINYINT AS i, 1.5::DECIMAL(9,2) AS d, 1.5::DOUBLE AS f, TRUE AS b, DATE '2024-01-01' AS day,
-		TIMESTAMP '2024-01-01 00:00:00' AS at, [1] AS l`)
+	lake := analysistest.New(t, `SELECT 'a' AS v, 1::TINYINT AS i, 1.5::DECIMAL(9,2) AS d, 1.5::DOUBLE AS f, TRUE AS b,
+		DATE '2024-01-01' AS day, TIMESTAMP '2024-01-01 00:00:00' AS at, [1] AS l`)
 	kinds := []analysis.Kind{analysis.KindText, analysis.KindInteger, analysis.KindDecimal, analysis.KindFloat, analysis.KindBoolean,
 		analysis.KindDate, analysis.KindTimestamp, analysis.KindOther}
 	in := lake.Input(nil)
