@@ -86,8 +86,8 @@ func Suggest(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 		answer.Warnings = append(answer.Warnings, "NOT NULL columns without a source column: "+strings.Join(required, ", ")+".")
 	}
 	answer.Result = result
-	answer.Text = fmt.Sprintf("%d of the %d columns of the file go to columns of %s. For %d no column fits.", len(taken), len(names), in.Table.Name,
-		len(names)-len(taken))
+	answer.Text = fmt.Sprintf("%d of the %d columns of the file go to columns of %s. For %d no column fits.",
+		len(taken), len(names), in.Table.Name, len(names)-len(taken))
 	if len(taken) == 0 {
 		answer.Confidence = 0
 		return answer, nil

@@ -109,7 +109,8 @@ func abbreviates(short string, shortWords []string, long string, longWords []str
 	if len(s) < 2 || len(s) >= len(l) || len(shortWords) != 1 {
 		return false
 	}
-	return s == similarity.Initials(strings.Join(longWords, " ")) || s == similarity.Initials(strings.Join(plainWords(long), " ")) ||
+	return s == similarity.Initials(strings.Join(longWords, " ")) ||
+		s == similarity.Initials(strings.Join(plainWords(long), " ")) ||
 		len(longWords) == 1 && len(s) >= 3 && s[0] == l[0] && subsequence(s, l)
 }
 

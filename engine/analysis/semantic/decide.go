@@ -312,12 +312,12 @@ func codes(e Evidence, words []string) []Meaning {
 	upper := e.share(func(s string) bool { return strings.ToUpper(s) == s })
 	short := e.share(func(s string) bool { return len(s) <= 3 })
 	if upper > 0.98 && short > 0.98 {
-		known := e.share(known().countryCodes.has)
-		if named(words, State) == 0 && e.share(known().stateCodes.has) < 0.9 || known > e.share(known().stateCodes.has) {
-			add(CountryCode, threshold(known, 0.95), 0.93, "the values are codes of countries")
+		ofCountries, ofStates := e.share(known().countryCodes.has), e.share(known().stateCodes.has)
+		if named(words, State) == 0 && ofStates < 0.9 || ofCountries > ofStates {
+			add(CountryCode, threshold(ofCountries, 0.95), 0.93, "the values are codes of countries")
 		}
 		if e.share(usState.MatchString) > 0.98 {
-			add(State, threshold(e.share(known().stateCodes.has), 0.9), 0.96, "the values are codes of states")
+			add(State, threshold(ofStates, 0.9), 0.96, "the values are codes of states")
 		}
 	}
 	add(Language, threshold(e.share(isLanguageTag), 0.95), 0.94, "the values are codes of languages")

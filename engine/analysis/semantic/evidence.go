@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // sampled is the number of distinct values of a column that are read.
@@ -66,11 +67,12 @@ func Columns(ctx context.Context, in analysis.Input, columns []analysis.Column) 
 		}
 		out = append(out, some...)
 	}
-	for i := range out {
-		if err := out[i].read(ctx, in, columns[i]); err != nil {
+	for at := 0; at < len(out); at += readAtOnce {
+		end := min(at+readAtOnce, len(out))
+		if err := readValues(ctx, in, columns[at:end], out[at:end]); err != nil {
 			return nil, err
 		}
-		in.Progress(i+1, len(out))
+		in.Progress(end, len(out))
 	}
 	return out, nil
 }
@@ -89,18 +91,32 @@ func count(ctx context.Context, in analysis.Input, columns []analysis.Column) ([
 	})
 }
 
-// read reads the values. Those that are chosen follow from the values alone.
-func (e *Evidence) read(ctx context.Context, in analysis.Input, c analysis.Column) error {
-	if e.Kind == analysis.KindOther && c.Type.String() != "UUID" {
+// readAtOnce is the number of columns whose values one statement reads.
+const readAtOnce = 10
+
+// readValues reads distinct values of columns. Which ones are chosen follows from the values
+// alone.
+func readValues(ctx context.Context, in analysis.Input, columns []analysis.Column, into []Evidence) error {
+	var parts []string
+	for i, c := range columns {
+		if c.Kind() == analysis.KindOther && c.Type.String() != string(sqltype.UUID) {
+			continue
+		}
+		parts = append(parts, "(SELECT "+strconv.Itoa(i)+" AS i, v, md5(v) AS k, count(*) AS n FROM (SELECT "+analysis.Shown(c)+" AS v FROM "+
+			in.Table.From(c)+") AS shown WHERE v IS NOT NULL GROUP BY v ORDER BY k, v LIMIT "+strconv.Itoa(sampled)+")")
+	}
+	if len(parts) == 0 {
 		return nil
 	}
-	sql := "SELECT v, count(*) FROM (SELECT " + analysis.Shown(c) + " AS v FROM " + in.Table.From(c) +
-		") AS shown WHERE v IS NOT NULL GROUP BY v ORDER BY md5(v), v LIMIT " + strconv.Itoa(sampled)
+	sql := "SELECT CAST(i AS BIGINT), v, n FROM (" + strings.Join(parts, " UNION ALL ") + ") AS chosen ORDER BY i, k, v"
 	err := in.Each(ctx, sql, func(r engine.Row) error {
-		e.Values = append(e.Values, Value{Text: r.Text(0), Rows: r.Int64(1)})
+		e := &into[r.Int64(0)]
+		e.Values = append(e.Values, Value{Text: r.Text(1), Rows: r.Int64(2)})
 		return nil
 	})
-	e.Complete = int64(len(e.Values)) == e.Distinct
+	for i := range into {
+		into[i].Complete = int64(len(into[i].Values)) == into[i].Distinct
+	}
 	return err
 }
 

@@ -22,7 +22,8 @@ func Words(name string) []string {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			flush()
-		case unicode.IsUpper(r) && unicode.IsLower(before), before != 0 && unicode.IsDigit(r) != unicode.IsDigit(before):
+		case unicode.IsUpper(r) && unicode.IsLower(before),
+			before != 0 && unicode.IsDigit(r) != unicode.IsDigit(before):
 			flush()
 			fallthrough
 		default:
@@ -78,8 +79,8 @@ var headerWords = map[Type]string{
 	FilePath:       "path file filename filepath attachment document",
 	FreeText:       "description comment comments notes note text remark review message body summary bio bemerkung feedback details",
 	Product:        "product item productname article produkt itemname model title",
-	Measurement: "weight height temperature temp length width distance speed depth volume area pressure humidity duration elevation altitude " +
-		"precip wind visibility radius mass airtime delay power voltage",
+	Measurement: "weight height temperature temp length width distance speed depth volume area pressure humidity duration elevation " +
+		"altitude precip wind visibility radius mass airtime delay power voltage",
 	Ordinal: "rank position order rating score grade sequence seq place index stars level priority",
 }
 
