@@ -10,7 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/analysis/mapping"
 )
 
-const customers = `SELECT range AS customer_id, 'n' || range AS first_name, 's' || range AS last_name, 'p' || range || '@x.example' AS email,
+const customers = `SELECT range AS customer_id, 'n' || range AS first_name, 's' || range AS last_name,
+	'p' || range || '@x.example' AS email,
 	DATE '1960-01-01' + CAST(range AS INTEGER) AS date_of_birth,
 	['Ulm', 'Bonn', 'Kiel'][1 + range % 3] AS city,
 	format('{:05d}', 10000 + range) AS postal_code, CAST(range AS DECIMAL(9,2)) AS balance, ['open', 'closed'][1 + range % 2] AS status

@@ -72,7 +72,8 @@ func singular(w string) string {
 }
 
 // filler are words that name no value.
-var filler = map[string]bool{"the": true, "of": true, "a": true, "in": true, "for": true, "field": true, "column": true, "col": true, "is": true}
+var filler = map[string]bool{"the": true, "of": true, "a": true, "in": true, "for": true, "field": true, "column": true, "col": true,
+	"is": true}
 
 const (
 	// alikeWord is the similarity from which two words count as one, alikeName that from
