@@ -22,12 +22,16 @@ const (
 	// SealedSigningKey is a private key that signs access tokens. The subject is its id. It
 	// belongs to no organisation.
 	SealedSigningKey SealedKind = "signing_key"
+	// SealedAnalysisKey is an organisation's key of a vendor of models. The subject is the
+	// family.
+	SealedAnalysisKey SealedKind = "analysis_key"
 )
 
 // SealedKinds lists all kinds.
 func SealedKinds() []SealedKind {
 	return []SealedKind{
 		SealedStorageCredential, SealedSSOSecret, SealedProviderAppSecret, SealedProviderLinkTokens, SealedSigningKey,
+		SealedAnalysisKey,
 	}
 }
 

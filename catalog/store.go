@@ -38,6 +38,7 @@ type Store interface {
 	Publications
 	WriteKeys
 	Identity
+	Analyses
 	Audit
 	Epochs
 	Commits

@@ -21,6 +21,7 @@ var methods = func() map[string]method {
 	maps.Copy(all, providerMethods)
 	maps.Copy(all, singleSignOnMethods)
 	maps.Copy(all, clientMethods)
+	maps.Copy(all, analysisMethods)
 	return all
 }()
 

@@ -12,11 +12,15 @@ func (f *fixture) linkOf(user string) catalog.ProviderLinkKey {
 	return catalog.ProviderLinkKey{Org: f.org, Provider: catalog.ProviderOne, User: f.users[user]}
 }
 
-// fillProviders creates an application and the link of "viewer" to it.
+// fillProviders creates an application and the link of "viewer" to it, and an access to a
+// family of models.
 func (f *fixture) fillProviders(ctx context.Context) error {
 	app, err := f.inner.PutProviderApp(ctx, catalog.NewProviderApp{Org: f.org, Provider: catalog.ProviderOne, ClientID: "c",
 		SealedSecret: []byte("s")})
 	if err != nil {
+		return err
+	}
+	if _, err := f.inner.PutAnalysisProvider(ctx, f.newAnalysisProvider(catalog.FamilyA)); err != nil {
 		return err
 	}
 	_, err = f.inner.PutProviderLink(ctx, catalog.NewProviderLink{ProviderLinkKey: f.linkOf("viewer"), AppVersion: app.Version,

@@ -46,6 +46,7 @@ func sealedSecretsReplaced(t *testing.T, w *world) {
 	w.app(org, catalog.ProviderThree, "client")
 	w.app(other, catalog.ProviderOne, "client")
 	link := w.link(app, owner)
+	w.provide(org, catalog.FamilyB, "key")
 
 	for _, kind := range catalog.SealedKinds() {
 		var found []catalog.SealedSecret
@@ -70,6 +71,8 @@ func sealedSecretsReplaced(t *testing.T, w *world) {
 			require.Len(t, found, 3)
 		case catalog.SealedProviderLinkTokens:
 			w.same([]catalog.SealedSecret{{Kind: kind, Org: org, Subject: catalog.LinkSubject(link.ProviderLinkKey), Sealed: []byte("sealed token")}}, found)
+		case catalog.SealedAnalysisKey:
+			w.same([]catalog.SealedSecret{{Kind: kind, Org: org, Subject: "familyB", Sealed: []byte("\x00sealed key")}}, found)
 		case catalog.SealedSigningKey: // another store creates them
 			require.Empty(t, found)
 		default:

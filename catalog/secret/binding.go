@@ -25,6 +25,7 @@ var purposes = map[catalog.SealedKind]string{
 	catalog.SealedProviderAppSecret:  "provider_app:client_secret",
 	catalog.SealedProviderLinkTokens: "provider_link:token",
 	catalog.SealedSigningKey:         "signing_key:",
+	catalog.SealedAnalysisKey:        "analysis:key",
 }
 
 // associated returns the binding as bytes, and false for an unknown kind. Different

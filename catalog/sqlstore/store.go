@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/analysis"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/domains"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/identity"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/moves"
@@ -22,6 +23,7 @@ type Store struct {
 	catalog.Publications
 	catalog.Identity
 	catalog.Moves
+	catalog.Analyses
 	columns *domains.Store
 }
 
@@ -37,7 +39,7 @@ func Open(ctx context.Context, databaseURL string, options Options) (*Store, err
 	}
 	columns := domains.New(db)
 	return &Store{db: db, Epochs: db, Commits: db, Domains: columns, Publications: columns, columns: columns,
-		Identity: identity.New(db), Moves: moves.New(db)}, nil
+		Identity: identity.New(db), Moves: moves.New(db), Analyses: analysis.New(db)}, nil
 }
 
 // DB returns the database, for stores of other packages. It is closed with s.

@@ -31,6 +31,7 @@ var allowed = map[string][]string{
 	"catalog/sqlstore/domains":  {"catalog", "catalog/sqlstore/sqldb"},
 	"catalog/sqlstore/identity": {"catalog", "catalog/sqlstore/sqldb"},
 	"catalog/sqlstore/moves":    {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/sqlstore/analysis": {"catalog", "catalog/sqlstore/sqldb"},
 	"catalog/catalogtest":       {"catalog"},
 
 	"engine/sqltype":          {},
@@ -148,6 +149,7 @@ var allowed = map[string][]string{
 	"api/v1/tables":   {"api/v1", "api/v1/policies", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/domains":  {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/policies": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
+	"api/v1/analysis": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/oauth2":      {"api/middleware", "api/ops/...", "api/problem", "auth", "auth/oauth", "catalog"},
 	// api/v1/organisations: the form of API keys.
 	"api/v1/identity":      {"api/v1", "api/v1/organisations", "api/browser", "api/ops/...", "api/problem", "auth", "catalog"},
@@ -197,6 +199,9 @@ var allowed = map[string][]string{
 	"api/ops/storage": {"api/ops/fault", "api/ops/feature", "api/ops/caller", "api/ops/lake", "api/ops/access", "api/ops/memo",
 		"api/ops/operation", "api/ops/write",
 		"auth", "catalog", "catalog/authz", "engine/..."},
+	// Analyses read tables through api/ops/query only, so they do not import lake.
+	"api/ops/analysis": {"api/ops/fault", "api/ops/feature", "api/ops/caller", "api/ops/access", "api/ops/operation", "api/ops/query",
+		"auth", "catalog", "catalog/authz", "catalog/secret", "engine/analysis/...", "engine/llm", "sessions"},
 
 	"api/ops/opstest": {"api/ops/...", "auth", "catalog/...", "engine/...", "sessions"},
 
@@ -228,7 +233,7 @@ var except = map[string][]string{
 	// lake: the HTTP layer must not open tables.
 	"api": {"api/ops/lake"}, "api/v1": {"api/ops/lake"}, "api/v1/queries": {"api/ops/lake"}, "api/v1/tables": {"api/ops/lake"},
 	"api/v1/domains": {"api/ops/lake"}, "api/v1/policies": {"api/ops/lake"}, "api/v1/organisations": {"api/ops/lake"},
-	"api/v1/storages": {"api/ops/lake"}, "api/v1/identity": {"api/ops/lake"},
+	"api/v1/storages": {"api/ops/lake"}, "api/v1/identity": {"api/ops/lake"}, "api/v1/analysis": {"api/ops/lake"},
 }
 
 // implementations lists the engines and stores.

@@ -26,6 +26,7 @@ var sealedColumns = []sealedColumn{
 	{catalog.SealedProviderAppSecret, "provider_apps", "sealed_secret", "org_id", "provider"},
 	{catalog.SealedProviderLinkTokens, "provider_links", "sealed_token", "org_id", "provider || '/' || user_id"},
 	{catalog.SealedSigningKey, "signing_keys", "sealed_key", "''", "id"},
+	{catalog.SealedAnalysisKey, "analysis_providers", "sealed_key", "org_id", "family"},
 }
 
 func sealedColumnOf(kind catalog.SealedKind) (sealedColumn, error) {
