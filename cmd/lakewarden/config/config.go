@@ -106,6 +106,8 @@ type Settings struct {
 	BodyRows int64 `koanf:"body_rows"`
 	// Isolation is the isolation of the engine: process or none.
 	Isolation string `koanf:"isolation"`
+	// Analysis has keys like the other settings.
+	Analysis AnalysisSettings `koanf:",squash"`
 }
 
 // Issuer is an issuer of JWTs that the server accepts.
@@ -152,6 +154,8 @@ func defaults() map[string]any {
 		"isolation":         defaultIsolation(),
 		"body_rows":         10_000_000,
 		"sandbox_quota_mib": 1024, "result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
+		"analyses_per_minute": 30, "analysis_tokens_per_day": 2_000_000, "analysis_cost_per_day": 0, "analysis_model_timeout": "30s",
+		"analysis_family_a_prefix": "claude-", "analysis_family_b_prefix": "gpt-", "analysis_family_c_prefix": "gemini-",
 	}
 }
 

@@ -16,7 +16,7 @@ func (c *Settings) Level() (slog.Level, error) {
 }
 
 // Attributes returns the settings in effect for the log. The database URL can hold
-// a password, so only its kind is included.
+// a password, so only its kind is included. Families of models are those with a key.
 func (c *Settings) Attributes() []any {
 	database := "sqlite"
 	if c.DatabaseURL != "" {
@@ -29,6 +29,8 @@ func (c *Settings) Attributes() []any {
 		"query_timeout", c.QueryTimeout.String(), "max_query_timeout", c.MaxTimeout.String(), "issuers", len(c.Issuers),
 		"key_file", c.KeyFile, "key_kms_uri", c.KeyKMSURI,
 		"allow_private_endpoints", c.AllowPrivateEndpoints, "store_timeout", c.StoreTimeout.String(),
+		"analysis_families", c.Analysis.configured(), "analyses_per_minute", c.Analysis.PerMinute,
+		"analysis_tokens_per_day", c.Analysis.TokensPerDay, "analysis_cost_per_day", c.Analysis.CostPerDay,
 	}
 }
 

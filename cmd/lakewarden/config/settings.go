@@ -14,28 +14,37 @@ const ServeCommand = "serve"
 
 // withoutDefault describes the value of settings without an entry in [defaults].
 var withoutDefault = map[string]string{
-	"azure_authority":     "https://login.microsoftonline.com",
-	"database_url":        "SQLite in the data directory",
-	"extension_dir":       "extensions next to the binary",
-	"issuers":             "none; in the YAML file only",
-	"key_file":            "<data dir>/keys.json",
-	"key_kms_endpoint":    "that of the key's region",
-	"local_roots":         "<data dir>/storage",
-	"mail_dir":            "<data dir>/mail",
-	"providers":           "presets; in the YAML file only",
-	"public_url":          "http://<listen>",
-	"rate_org_burst":      "10 × rate_burst",
-	"rate_org_per_minute": "10 × rate_per_minute",
-	"results_url":         "<data dir>/results",
-	"sandbox_root":        "<data dir>/sandbox",
+	"analysis_family_a_base_url": "that of the vendor",
+	"analysis_family_b_base_url": "that of the vendor",
+	"analysis_family_c_base_url": "that of the vendor",
+	"analysis_models":            "none; in the YAML file only",
+	"azure_authority":            "https://login.microsoftonline.com",
+	"database_url":               "SQLite in the data directory",
+	"extension_dir":              "extensions next to the binary",
+	"issuers":                    "none; in the YAML file only",
+	"key_file":                   "<data dir>/keys.json",
+	"key_kms_endpoint":           "that of the key's region",
+	"local_roots":                "<data dir>/storage",
+	"mail_dir":                   "<data dir>/mail",
+	"providers":                  "presets; in the YAML file only",
+	"public_url":                 "http://<listen>",
+	"rate_org_burst":             "10 × rate_burst",
+	"rate_org_per_minute":        "10 × rate_per_minute",
+	"results_url":                "<data dir>/results",
+	"sandbox_root":               "<data dir>/sandbox",
 }
 
 // settingKeys returns the keys of [Settings] in declaration order.
-func settingKeys() []string {
-	t := reflect.TypeFor[Settings]()
+func settingKeys() []string { return keysOf(reflect.TypeFor[Settings]()) }
+
+func keysOf(t reflect.Type) []string {
 	var keys []string
 	for i := range t.NumField() {
-		if key := t.Field(i).Tag.Get("koanf"); key != "" {
+		switch key := t.Field(i).Tag.Get("koanf"); key {
+		case "":
+		case ",squash":
+			keys = append(keys, keysOf(t.Field(i).Type)...)
+		default:
 			keys = append(keys, key)
 		}
 	}

@@ -21,7 +21,8 @@ import (
 // [Settings]. The order is fixed, so that equal settings always give the same error.
 func (c *Settings) Verify() error {
 	for _, check := range []func() error{
-		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyMail, c.verifyStores, c.verifyTimeouts,
+		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyMail, c.verifyStores,
+		c.verifyAnalysis, c.verifyTimeouts,
 	} {
 		if err := check(); err != nil {
 			return err

@@ -49,6 +49,21 @@ var faults = map[string]func(*Settings){
 	"isolation":            func(c *Settings) { c.Isolation = "hope" },
 	"azure_authority":      func(c *Settings) { c.AzureAuthority = "http://login.example" },
 	"ambient_storage":      func(c *Settings) { c.AmbientStorage = []string{"az://account"} },
+
+	"analyses_per_minute":        func(c *Settings) { c.Analysis.PerMinute = -1 },
+	"analysis_tokens_per_day":    func(c *Settings) { c.Analysis.TokensPerDay = -1 },
+	"analysis_cost_per_day":      func(c *Settings) { c.Analysis.CostPerDay = -0.01 },
+	"analysis_model_timeout":     func(c *Settings) { c.Analysis.ModelTimeout = 0 },
+	"analysis_family_a_key":      func(c *Settings) { c.Analysis.FamilyAKey = "two words" },
+	"analysis_family_a_base_url": func(c *Settings) { c.Analysis.FamilyABaseURL = "http://models.example" },
+	"analysis_family_a_prefix":   func(c *Settings) { c.Analysis.FamilyAPrefix = "a b" },
+	"analysis_family_b_key":      func(c *Settings) { c.Analysis.FamilyBKey = "line\n" },
+	"analysis_family_b_base_url": func(c *Settings) { c.Analysis.FamilyBBaseURL = "models.example" },
+	"analysis_family_b_prefix":   func(c *Settings) { c.Analysis.FamilyBPrefix = "a b" },
+	"analysis_family_c_key":      func(c *Settings) { c.Analysis.FamilyCKey = "\x00" },
+	"analysis_family_c_base_url": func(c *Settings) { c.Analysis.FamilyCBaseURL = "https://" },
+	"analysis_family_c_prefix":   func(c *Settings) { c.Analysis.FamilyCPrefix = "a b" },
+	"analysis_models":            func(c *Settings) { c.Analysis.Models = map[string]AnalysisModel{"opus": {}} },
 }
 
 // TestVerifyNamesTheFirstSettingAtFault makes all settings invalid and then corrects
