@@ -18,6 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/oauth2"
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/admin"
+	"github.com/lakewarden/lakewarden/api/ops/analysis"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/domain"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
@@ -32,6 +33,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/spill"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
+	analysisroutes "github.com/lakewarden/lakewarden/api/v1/analysis"
 	"github.com/lakewarden/lakewarden/api/v1/domains"
 	identityroutes "github.com/lakewarden/lakewarden/api/v1/identity"
 	"github.com/lakewarden/lakewarden/api/v1/organisations"
@@ -70,6 +72,8 @@ type Deps struct {
 	Stored        query.Stored
 	Limits        v1.Limits
 	ProviderLinks identity.ProviderLinks
+	// ModelProviders are organisations' access to the models that word analyses.
+	ModelProviders analysis.Providers
 	// PublicURL is the address under which clients reach the server.
 	PublicURL   string
 	SSOSettings identity.SSOSettings
@@ -193,6 +197,8 @@ func register(adapter huma.Adapter, deps Deps) *huma.OpenAPI {
 	queries.Routes(api, deps.Queries, deps.Stored, deps.Spill)
 	queries.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)
 	identityroutes.ProviderAppRoutes(api, deps.ProviderLinks.Apps)
+	analysisroutes.ProviderRoutes(api, deps.ModelProviders)
+	analysisroutes.ModelRoutes(api, deps.ModelProviders.ListModels)
 	door := identityroutes.Door{Cookies: browser.NewCookies(deps.PublicURL), Remote: middleware.Remote}
 	identityroutes.PasswordRoutes(api, deps.Recovery, deps.Passwords, door)
 	identityroutes.ProviderLinkRoutes(api, deps.ProviderLinks, door)

@@ -19,6 +19,9 @@ type Limits struct {
 	RefusedCredentialsPerMinute   int `json:"refused_credentials_per_minute" doc:"By address, by prefix of a key and by account"`
 	ClientTokensPerMinute         int `json:"client_tokens_per_minute" doc:"Tokens of one service account"`
 
+	OrganisationAnalysesPerMinute    int   `json:"organisation_analyses_per_minute" doc:"Analyses that begin, on all replicas together; 0 is any number"`
+	OrganisationAnalysisTokensPerDay int64 `json:"organisation_analysis_tokens_per_day" doc:"Tokens of models, by days of UTC; 0 is any number"`
+
 	QueryTimeoutMS       int64 `json:"query_timeout_ms" doc:"Used when timeout_ms is not sent"`
 	MaxQueryTimeoutMS    int64 `json:"max_query_timeout_ms"`
 	JSONRows             int64 `json:"json_rows" doc:"Rows of a JSON result"`

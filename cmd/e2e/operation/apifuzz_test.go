@@ -154,7 +154,7 @@ func fuzzTargets(s *harness.Server) targets {
 		"operation_id": s.Admin.OK(http.MethodPost, "/v1/queries", map[string]any{"sql": "SELECT 1"})["id"].(string),
 		"table_id":     s.Admin.OK(http.MethodGet, table, nil)["tableId"].(string),
 
-		"client_id": client(), "account_id": account(), "provider": "provider_one",
+		"client_id": client(), "account_id": account(), "provider": "provider_one", "family": "familyA",
 		"DELETE /v1/organisations/{org_id}/clients/{client_id}":           client(),
 		"DELETE /v1/organisations/{org_id}/service-accounts/{account_id}": account(),
 

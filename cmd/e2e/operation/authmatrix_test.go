@@ -186,6 +186,12 @@ var operationAccess = map[string]accessNeeds{
 	"listProviderLinks":    {"", ""},
 	"providerLinkCallback": {"", ""},
 
+	"putAnalysisProvider":    {"org:update", `{"key":"x"}`},
+	"listAnalysisProviders":  {"org:update", ""},
+	"getAnalysisProvider":    {"org:update", ""},
+	"deleteAnalysisProvider": {"org:update", ""},
+	"listAnalysisModels":     {"", ""},
+
 	"putSso":               {"org:update", `{"issuer":"x","clientId":"x","domains":[],"defaultRole":"viewer"}`}, // never valid
 	"getSso":               {"org:update", ""},
 	"deleteSso":            {"org:update", ""},

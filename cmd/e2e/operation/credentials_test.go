@@ -93,6 +93,7 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 	program := s.Admin.Call("POST", base+"/clients", `{"name":"p","redirectUris":["https://p.example/"]}`).JSON(t)
 	account := s.Admin.Call("POST", base+"/service-accounts", `{"name":"a","role":"viewer"}`).JSON(t)
 	s.Admin.OK("POST", base+"/provider-apps/provider_one", `{"clientId":"x","clientSecret":"x"}`)
+	s.Admin.OK("PUT", base+"/analysis-providers/familyA", `{"key":"x"}`)
 	s.Admin.OK("POST", base+"/invite", `{"email":"guest@acme.example","role":"viewer"}`)
 	invitation := s.Admin.OK("GET", base+"/invitations", nil)["invitations"].([]any)[0].(map[string]any)["id"].(string)
 	stranger, boot := s.Organisation("globex")
@@ -129,6 +130,8 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 			return account["serviceAccount"].(map[string]any)["id"].(string)
 		case "provider":
 			return "provider_one"
+		case "family":
+			return "familyA"
 		case "domain":
 			return "acme.example" // compared although it does not exist
 		case "id":
@@ -180,8 +183,8 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 			case "checkValueInUse":
 				there, nowhere = there+"?value=1", nowhere+"?value=1"
 			}
-			// Every organisation has the same providers.
-			named := strings.NewReplacer("{org_id}", "", "{organisation_id}", "", "{provider}", "").Replace(op.path)
+			// Every organisation has the same providers and families of models.
+			named := strings.NewReplacer("{org_id}", "", "{organisation_id}", "", "{provider}", "", "{family}", "").Replace(op.path)
 			if there == nowhere || (org == boot.OrganisationID && !strings.Contains(named, "{")) {
 				continue
 			}

@@ -28,8 +28,8 @@ func describedPeople(c *describedCalls, s *harness.Server, issuer harness.Signer
 	c.Call(nowhere, 200, "undeleteOrganisation", []string{made}, nil)
 }
 
-// describedClients has the operations on clients, service accounts and provider
-// applications succeed.
+// describedClients has the operations on clients, service accounts, provider
+// applications and access to models succeed.
 func describedClients(c *describedCalls, s *harness.Server, issuer harness.Signer) {
 	org := s.Boot.OrganisationID
 	owner := issuer.Person(s, s.Boot.UserID, org)
@@ -58,6 +58,13 @@ func describedClients(c *describedCalls, s *harness.Server, issuer harness.Signe
 	c.Call(owner, 200, "beginProviderLink", app, nil)
 	c.Call(owner, 200, "listProviderLinks", []string{org}, nil)
 	c.Call(owner, 200, "deleteProviderApp", app, nil)
+
+	family := []string{org, "familyB"}
+	c.Call(owner, 200, "putAnalysisProvider", family, object{"key": "x"})
+	c.Call(owner, 200, "listAnalysisProviders", []string{org}, nil)
+	c.Call(owner, 200, "getAnalysisProvider", family, nil)
+	c.Call(owner, 200, "listAnalysisModels", nil, nil)
+	c.Call(owner, 200, "deleteAnalysisProvider", family, nil)
 
 	c.Call(owner, 200, "recoverUser", []string{org}, object{"email": "nobody@acme.example"})
 	c.Call(s.Client("", ""), 200, "recover", nil, object{"email": "nobody@acme.example"})

@@ -27,7 +27,6 @@ import (
 	storageops "github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/api/ops/write"
-	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
 	"github.com/lakewarden/lakewarden/auth/jwt"
@@ -268,6 +267,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
+	newAnalysisLimits(background, settings, store, log, s)
 	s.purgeOrganisations(background, store, auditor, log)
 	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, identity.Clients{Store: store}
 	sharing := newSharing(background, settings, store, discovery, auditor, log, s)
@@ -275,7 +275,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Lifecycles: identity.Organisations{Store: store, Audit: auditor}, Self: identity.Self{Store: store},
 		Users: identity.Users{Store: store, Invitations: invitations}, Invitations: invitations,
 		ProviderLinks: newProviderLinks(settings, signIns, opener.remote, auditor), PublicURL: settings.PublicURL,
-		SSOSettings: signOn.settings, SSO: signOn.signIn, SSOLogout: signOn.logout,
+		ModelProviders: newModelProviders(settings, store, opener.remote),
+		SSOSettings:    signOn.settings, SSO: signOn.signIn, SSOLogout: signOn.logout,
 		Clients: clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
 		OAuth: oauth2.Server{
 			Issuer: settings.PublicURL, Flows: flows, Keys: signing, Registration: oauth2.Registration{Clients: clients, Audit: auditor},
@@ -382,16 +383,4 @@ func newPool(settings config.Settings, eng, inner engine.Engine, registry *prome
 		Budget: settings.Memory * mib, Lease: settings.Lease * mib, MaxRunning: settings.MaxRunning, MaxQueued: settings.MaxQueued,
 		Threads: settings.Threads, TempBytes: settings.TempBytes * mib, Registerer: registry,
 	})
-}
-
-func limitsOf(settings config.Settings) v1.Limits {
-	return v1.Limits{
-		BodyBytes: middleware.DefaultMaxBody, BodyRows: settings.BodyRows, SQLBytes: duckdb.MaxSQL,
-		RequestsPerMinute: settings.RatePerMinute, RequestBurst: settings.RateBurst,
-		OrganisationRequestsPerMinute: settings.RateOrgPerMinute, OrganisationRequestBurst: settings.RateOrgBurst,
-		RefusedCredentialsPerMinute: middleware.DefaultFailureRate.PerMinute, ClientTokensPerMinute: oauth2.TokenRate.PerMinute,
-		QueryTimeoutMS: settings.QueryTimeout.Milliseconds(), MaxQueryTimeoutMS: settings.MaxTimeout.Milliseconds(),
-		StatementMemoryBytes: settings.Lease * mib, StatementTempBytes: settings.TempBytes * mib, StatementThreads: settings.Threads,
-		StoredResultBytes: settings.ResultBytes * mib, PageSize: 1000,
-	}
 }
