@@ -109,14 +109,19 @@ func (a actor) grants(role, own auth.Role) error {
 	return &catalog.DeniedError{Reason: "role_escalation"}
 }
 
-// confers checks that the actor gives nobody a role above its own, nor scopes that its
-// credential lacks: a member could use them at once. before is the role that the member
-// has; empty means none.
+// confers checks that the actor gives nobody a role above its own in the organisation, nor
+// scopes that its credential lacks: a member could use them at once. before is the role that
+// the member has; empty means none.
 func (a actor) confers(role, before auth.Role) error {
-	if err := a.grants(role, a.principal.Role); err != nil || a.system {
+	return a.confersOf(a.principal.Role, a.principal.Scopes, role, before)
+}
+
+// confersOf is confers where the actor has a role and scopes of its own.
+func (a actor) confersOf(own auth.Role, scopes auth.ScopeSet, role, before auth.Role) error {
+	if err := a.grants(role, own); err != nil || a.system {
 		return err
 	}
-	if a.principal.Scopes.Contains(role.Scopes().Minus(before.Scopes())) {
+	if scopes.Contains(role.Scopes().Minus(before.Scopes())) {
 		return nil
 	}
 	return &catalog.DeniedError{Reason: "role_escalation"}

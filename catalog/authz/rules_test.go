@@ -317,6 +317,15 @@ func TestNoGrantAboveOwnRole(t *testing.T) {
 		Org: f.org, Email: "me@evil.example", Role: catalog.RoleAdmin, InvitedBy: f.users["admin"],
 	})), "role_escalation")
 	require.NoError(t, drop(f.store.SetMemberRole(as(members), f.org, f.users["builder"], catalog.RoleViewer)), "takes scopes away")
+	setIn := func(who auth.Principal, name string, role catalog.Role) error {
+		return drop(f.store.SetWorkspaceMember(as(who), f.org, f.space, f.users[name], role))
+	}
+	reason(t, setIn(members, "viewer", catalog.RoleViewer), "role_escalation")
+	reason(t, setIn(members, "editor", catalog.RoleAdmin), "role_escalation")
+	require.NoError(t, setIn(members, "editor", catalog.RoleViewer), "takes scopes away")
+	readers := narrow(f.people["admin"], slices.Collect(auth.RoleViewer.Scopes().Union(auth.NewScopeSet(auth.ScopeUsersWrite)).All())...)
+	require.NoError(t, setIn(readers, "viewer", catalog.RoleViewer))
+	reason(t, setIn(readers, "viewer", catalog.RoleEditor), "role_escalation")
 
 	owner := f.users["viewer"]
 	_, err = f.store.UpdateOrganisation(as(f.people["admin"]), f.org, catalog.AnyVersion, catalog.OrganisationChange{Owner: &owner})

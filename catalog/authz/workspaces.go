@@ -87,27 +87,32 @@ func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter ca
 	return list, err
 }
 
-// manages checks a scope in the workspace itself and returns the highest role that the
-// actor may grant. Administrators of the organisation manage every workspace.
-func (s *Store) manages(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, scope auth.Scope) (a actor, own auth.Role,
-	err error) {
-	if a, err = actorFrom(ctx); err != nil {
-		return a, "", err
+// manager is an actor with its role and scopes in a workspace.
+type manager struct {
+	actor
+	role   auth.Role
+	scopes auth.ScopeSet
+}
+
+// manages returns the actor if it has a scope in the workspace itself. Administrators of the
+// organisation manage every workspace.
+func (s *Store) manages(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, scope auth.Scope) (m manager, err error) {
+	if m.actor, err = actorFrom(ctx); err != nil {
+		return m, err
 	}
-	if err := s.sees(ctx, org, workspace); err != nil || a.system {
-		return a, "", err
+	if err := s.sees(ctx, org, workspace); err != nil || m.system {
+		return m, err
 	}
-	scopes, own, err := s.scopesIn(ctx, a, workspace)
-	if err != nil {
-		return a, "", err
+	if m.scopes, m.role, err = s.scopesIn(ctx, m.actor, workspace); err != nil {
+		return m, err
 	}
-	return a, own, holds(scopes, []auth.Scope{scope})
+	return m, holds(m.scopes, []auth.Scope{scope})
 }
 
 // UpdateWorkspace needs org:update in the workspace.
 func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, expectedVersion int64,
 	change catalog.WorkspaceChange) (catalog.Workspace, error) {
-	if _, _, err := s.manages(ctx, org, workspace, auth.ScopeOrgUpdate); err != nil {
+	if _, err := s.manages(ctx, org, workspace, auth.ScopeOrgUpdate); err != nil {
 		return catalog.Workspace{}, err
 	}
 	return s.inner.UpdateWorkspace(ctx, org, workspace, expectedVersion, change)
@@ -115,29 +120,39 @@ func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, workspac
 
 // DeleteWorkspace needs org:update in the workspace.
 func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, expectedVersion int64) error {
-	if _, _, err := s.manages(ctx, org, workspace, auth.ScopeOrgUpdate); err != nil {
+	if _, err := s.manages(ctx, org, workspace, auth.ScopeOrgUpdate); err != nil {
 		return err
 	}
 	return s.inner.DeleteWorkspace(ctx, org, workspace, expectedVersion)
 }
 
-// SetWorkspaceMember needs users:write in the workspace. Neither the new nor the
-// current role may exceed the actor's.
+// SetWorkspaceMember needs users:write in the workspace. Neither the new nor the current
+// role may exceed the actor's, and the member gets no scopes that the actor's credential
+// lacks.
 func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID,
 	role catalog.Role) (none catalog.WorkspaceMember, err error) {
-	a, own, err := s.manages(ctx, org, workspace, auth.ScopeUsersWrite)
+	m, err := s.manages(ctx, org, workspace, auth.ScopeUsersWrite)
 	if err != nil {
 		return none, err
 	}
-	if err := a.grants(auth.Role(role), own); err != nil {
-		return none, err
+	if !m.system {
+		before, err := s.inner.WorkspaceRole(ctx, org, workspace, user)
+		if err != nil && !isNotFound(err) {
+			return none, err
+		}
+		if err := m.grants(auth.Role(before), m.role); err != nil {
+			return none, err
+		}
+		if err := m.confersOf(m.role, m.scopes, auth.Role(role), auth.Role(before)); err != nil {
+			return none, err
+		}
 	}
 	return s.inner.SetWorkspaceMember(ctx, org, workspace, user, role)
 }
 
 // RemoveWorkspaceMember needs users:write in the workspace.
 func (s *Store) RemoveWorkspaceMember(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID) error {
-	if _, _, err := s.manages(ctx, org, workspace, auth.ScopeUsersWrite); err != nil {
+	if _, err := s.manages(ctx, org, workspace, auth.ScopeUsersWrite); err != nil {
 		return err
 	}
 	return s.inner.RemoveWorkspaceMember(ctx, org, workspace, user)

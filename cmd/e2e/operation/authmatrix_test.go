@@ -221,7 +221,7 @@ var peopleOnly = []string{"updateMe", "transferOrganisation", "deleteOrganisatio
 
 // grantingOperations are those that give somebody a role, which a credential with fewer
 // scopes may not.
-var grantingOperations = []string{"inviteUser", "createUser", "updateUserRole"}
+var grantingOperations = []string{"inviteUser", "createUser", "updateUserRole", "setWorkspaceMember"}
 
 // hiddenInstead are operations on workspaces that a caller without the scope finds
 // missing, because it is not a member; callers who manage workspaces see all of them.
