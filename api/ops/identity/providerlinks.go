@@ -168,7 +168,8 @@ func (o ProviderLinks) signedIn(ctx context.Context, state linkState) error {
 	return err
 }
 
-// sameBrowser checks that a callback comes from a browser of the member.
+// sameBrowser checks that a callback comes from a browser of the member. A sign-in for
+// another organisation does not count: the provider of that one decides who signs in there.
 func (o ProviderLinks) sameBrowser(ctx context.Context, state linkState, in LinkCallback) error {
 	if in.Cookie != "" && subtle.ConstantTimeCompare(session.Hash(in.Cookie), state.Browser) == 1 {
 		return nil
@@ -177,10 +178,17 @@ func (o ProviderLinks) sameBrowser(ctx context.Context, state linkState, in Link
 		return ErrLinkBrowser
 	}
 	signedIn, err := o.Browsers.Browser(ctx, in.Browser)
-	if errors.Is(err, session.ErrNotFound) || err == nil && signedIn.User.String() != string(state.Link.User) {
+	if errors.Is(err, session.ErrNotFound) {
 		return ErrLinkBrowser
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	elsewhere := signedIn.Org != uuid.Nil && signedIn.Org.String() != string(state.Link.Org)
+	if elsewhere || signedIn.User.String() != string(state.Link.User) {
+		return ErrLinkBrowser
+	}
+	return nil
 }
 
 // store exchanges the code and stores the link.

@@ -169,15 +169,16 @@ func TestLinkOfASessionThatEnded(t *testing.T) {
 
 func TestLinksThatAreRefused(t *testing.T) {
 	w := newLinkWorld(t, sqliteURL(t))
-	browser := func(user catalog.UserID) string {
+	browserIn := func(user catalog.UserID, org uuid.UUID) string {
 		states := signin.New(w.raw.DB())
-		s, err := states.CreateSession(t.Context(), session.Session{User: uuid.MustParse(string(user)), Method: session.MethodPassword,
-			ExpiresAt: time.Now().Add(time.Hour)})
+		s, err := states.CreateSession(t.Context(), session.Session{User: uuid.MustParse(string(user)), Org: org,
+			Method: session.MethodPassword, ExpiresAt: time.Now().Add(time.Hour)})
 		require.NoError(t, err)
 		cookie, err := states.CreateBrowser(t.Context(), s.ID)
 		require.NoError(t, err)
 		return cookie
 	}
+	browser := func(user catalog.UserID) string { return browserIn(user, uuid.Nil) }
 	other := catalog.UserID(principalOf(w.other, t).UserID.String())
 	for name, test := range map[string]struct {
 		change func(*identity.LinkCallback)
@@ -196,6 +197,12 @@ func TestLinksThatAreRefused(t *testing.T) {
 		"a wrong secret":       {func(in *identity.LinkCallback) { w.register("wrong"); *in = w.begin() }, provider.ErrClient},
 		"a later start":        {func(*identity.LinkCallback) { w.register(providertest.ClientSecret); w.begin() }, identity.ErrState},
 		"browser of the owner": {func(in *identity.LinkCallback) { in.Cookie, in.Browser = "", browser(w.user) }, nil},
+		"signed in here only": {func(in *identity.LinkCallback) {
+			in.Cookie, in.Browser = "", browserIn(w.user, uuid.MustParse(string(w.org)))
+		}, nil},
+		"signed in elsewhere only": {func(in *identity.LinkCallback) {
+			in.Cookie, in.Browser = "", browserIn(w.user, uuid.New())
+		}, identity.ErrLinkBrowser},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.register(providertest.ClientSecret)
