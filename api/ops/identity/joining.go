@@ -5,8 +5,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/lakewarden/lakewarden/api/ops/fault"
-	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -23,7 +24,8 @@ func (j Joining) Open(ctx context.Context, token string) (catalog.OpenInvitation
 	return j.Invitations.Open(ctx, token)
 }
 
-// WithNewPassword accepts an invitation for a person without a password, and sets one. It
+// WithNewPassword accepts an invitation for a person without a password, and sets one, which
+// ends what every new password ends. It
 // returns [ErrLink], [catalog.FieldErrors] of display_name and password, or an
 // [catalog.ErrExists] for a person who has a password.
 func (j Joining) WithNewPassword(ctx context.Context, token, displayName, text string, from Origin) (SignedIn, error) {
@@ -37,11 +39,15 @@ func (j Joining) WithNewPassword(ctx context.Context, token, displayName, text s
 	if err := j.Passwords.CheckNew("password", open.Email, text); err != nil {
 		return SignedIn{}, err
 	}
-	hash, err := j.Passwords.Hasher.Hash(ctx, throttle.SourceOf(from.Remote), text)
+	hash, err := j.Passwords.hash(ctx, text, from)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if _, _, err := j.Invitations.AcceptWithPassword(ctx, token, displayName, hash, from); err != nil {
+	_, user, err := j.Invitations.AcceptWithPassword(ctx, token, displayName, hash, from)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if err := j.Passwords.changed(ctx, user, uuid.Nil, from); err != nil {
 		return SignedIn{}, err
 	}
 	return j.SignIn.Password(ctx, open.Email, text, from)

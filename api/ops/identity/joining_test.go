@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
@@ -61,11 +62,30 @@ func TestANewPersonAcceptsWithANewPassword(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestTheFirstPasswordIsANewPassword checks that a person who has signed in without a
+// password so far, such as by single sign-on, sets one by an invitation with all that follows.
+func TestTheFirstPasswordIsANewPassword(t *testing.T) {
+	p := newPeople(t)
+	join, invited := p.joining(t)
+	bob := p.user("bob@acme.example")
+	open := p.session(bob)
+	require.NoError(t, p.recover.Request(t.Context(), "bob@acme.example", from))
+	link := tokenOf(t, p.outbox.sent(t)[0])
+	in, err := join.WithNewPassword(t.Context(), invited("bob@acme.example"), "Bob", better, from)
+	require.NoError(t, err)
+	require.False(t, p.live(open))
+	require.True(t, p.live(in.Session))
+	_, err = p.recover.Account(t.Context(), link)
+	require.ErrorIs(t, err, identity.ErrLink, "no other link sets another password")
+	entry := p.audit.last("password.set")
+	require.Equal(t, []string{string(bob), remote, "request"}, []string{string(entry.User), entry.Remote, entry.RequestID})
+}
+
 func TestAKnownPersonAcceptsWithTheOwnPassword(t *testing.T) {
 	p := newPeople(t)
 	join, invited := p.joining(t)
 	bob := p.user("bob@acme.example")
-	require.NoError(t, p.pw.Set(t.Context(), bob, better, from))
+	require.NoError(t, p.pw.Set(t.Context(), bob, better, uuid.Nil, from))
 	token := invited("bob@acme.example")
 	open, err := join.Open(t.Context(), token)
 	require.NoError(t, err)

@@ -53,30 +53,40 @@ func (p Passwords) CheckNew(field, email, text string) error {
 	return nil
 }
 
-// Set sets the password of a person who has proved to own the e-mail address of the
-// account. The caller has called [Passwords.CheckNew].
-func (p Passwords) Set(ctx context.Context, user catalog.UserID, text string, from Origin) error {
-	return p.set(ctx, user, text, uuid.Nil, from)
-}
-
-// set stores the hash before it ends the sessions: a sign-in with the former password that
-// is in progress either creates its session before and loses it, or finds the new hash
-// afterwards (see [SignIn.Password]).
-func (p Passwords) set(ctx context.Context, user catalog.UserID, text string, keep uuid.UUID, from Origin) error {
-	id, err := uuid.Parse(string(user))
-	if err != nil {
-		return catalog.ErrNotFound
-	}
-	hash, err := p.Hasher.Hash(ctx, throttle.SourceOf(from.Remote), text)
+// Set sets the password of a person who has proved to own the account. The session keep,
+// which may be [uuid.Nil], does not end. The caller has called [Passwords.CheckNew].
+func (p Passwords) Set(ctx context.Context, user catalog.UserID, text string, keep uuid.UUID, from Origin) error {
+	hash, err := p.hash(ctx, text, from)
 	if err != nil {
 		return err
 	}
+	return p.store(ctx, user, hash, keep, from)
+}
+
+func (p Passwords) hash(ctx context.Context, text string, from Origin) (string, error) {
+	return p.Hasher.Hash(ctx, throttle.SourceOf(from.Remote), text)
+}
+
+// store stores the hash before it ends the sessions: a sign-in with the former password that
+// is in progress either creates its session before and loses it, or finds the new hash
+// afterwards (see [SignIn.Password]).
+func (p Passwords) store(ctx context.Context, user catalog.UserID, hash string, keep uuid.UUID, from Origin) error {
 	ctx = authz.System(ctx, "password")
 	if err := p.Store.SetPassword(ctx, user, hash); err != nil {
 		return err
 	}
+	return p.changed(ctx, user, keep, from)
+}
+
+// changed records that a person has a new password, and ends what every new password ends:
+// the sessions other than keep, and the links that could set another one.
+func (p Passwords) changed(ctx context.Context, user catalog.UserID, keep uuid.UUID, from Origin) error {
 	p.Audit.Record(catalog.AuditEntry{User: user, Action: "password.set", Resource: "user/" + string(user), Outcome: catalog.OutcomeAllow,
 		RequestID: from.RequestID, Remote: from.Remote})
+	id, err := uuid.Parse(string(user))
+	if err != nil {
+		return err
+	}
 	// The client may have disconnected. The sessions must end nevertheless.
 	ctx, cancel := caller.CleanupContext(ctx)
 	defer cancel()
@@ -123,5 +133,5 @@ func (p Passwords) Change(ctx context.Context, current, text string) error {
 		}
 		return fault.Invalid("current", "is not the current password")
 	}
-	return p.set(ctx, a.User, text, a.SessionID, originOf(a))
+	return p.Set(ctx, a.User, text, a.SessionID, originOf(a))
 }

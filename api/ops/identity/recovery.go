@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
@@ -157,8 +159,9 @@ func (r Recovery) Account(ctx context.Context, token string) (email string, err 
 	return user.Email, linkError(err)
 }
 
-// SetPassword sets the password of the account of a token, which is used up. A password
-// that the rules refuse leaves the token usable. It returns [ErrLink].
+// SetPassword sets the password of the account of a token, which is used up. The token
+// remains usable if the rules refuse the password, or if it cannot be hashed because the
+// server is busy. It returns [ErrLink].
 func (r Recovery) SetPassword(ctx context.Context, token, text string, from Origin) error {
 	email, err := r.Account(ctx, token)
 	if err != nil {
@@ -167,11 +170,15 @@ func (r Recovery) SetPassword(ctx context.Context, token, text string, from Orig
 	if err := r.Passwords.CheckNew("new", email, text); err != nil {
 		return err
 	}
+	hash, err := r.Passwords.hash(ctx, text, from)
+	if err != nil {
+		return err
+	}
 	var data recoveryData
 	if err := r.Tokens.TakeToken(ctx, recoveryPurpose, token, &data); err != nil {
 		return linkError(err)
 	}
-	return linkError(r.Passwords.Set(ctx, data.User, text, from))
+	return linkError(r.Passwords.store(ctx, data.User, hash, uuid.Nil, from))
 }
 
 // linkError replaces the errors of a missing token and of a removed user.

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/mail"
+	"github.com/lakewarden/lakewarden/auth/password"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -71,9 +73,26 @@ func TestANewLinkWithdrawsFormerOnes(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.NoError(t, p.pw.Set(t.Context(), p.ada, better, from))
+	require.NoError(t, p.pw.Set(t.Context(), p.ada, better, uuid.Nil, from))
 	_, err := p.recover.Account(t.Context(), tokens[2])
 	require.ErrorIs(t, err, identity.ErrLink, "a new password withdraws the links")
+}
+
+// busyHasher hashes nothing.
+type busyHasher struct{ identity.Hasher }
+
+func (busyHasher) Hash(context.Context, password.Source, string) (string, error) {
+	return "", password.ErrBusy
+}
+
+func TestABusyServerDoesNotUseALinkUp(t *testing.T) {
+	p := newPeople(t)
+	require.NoError(t, p.recover.Request(t.Context(), ada, from))
+	token := tokenOf(t, p.outbox.sent(t)[0])
+	busy := p.recover
+	busy.Passwords.Hasher = busyHasher{p.hasher}
+	require.ErrorIs(t, busy.SetPassword(t.Context(), token, better, from), password.ErrBusy)
+	require.NoError(t, p.recover.SetPassword(t.Context(), token, better, from))
 }
 
 func TestALinkExpiresAfterAnHour(t *testing.T) {
