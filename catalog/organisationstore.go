@@ -27,7 +27,8 @@ type Organisations interface {
 	// DeleteOrganisation marks an organisation as deleted. Its records are no longer
 	// found, except by [Audit]. The locations of its configurations remain taken.
 	DeleteOrganisation(ctx context.Context, org OrgID, expectedVersion int64) error
-	// UndeleteOrganisation undoes a deletion. It returns [ErrNotFound] unless the user
+	// UndeleteOrganisation undoes a deletion. Its sign-ins by single sign-on end, because a
+	// provider may have ended them meanwhile. It returns [ErrNotFound] unless the user
 	// owns the organisation, and if it was deleted before the given time. Idempotent.
 	UndeleteOrganisation(ctx context.Context, org OrgID, owner UserID, since time.Time) (Organisation, error)
 	// PurgeOrganisation removes the records of one organisation that was deleted before

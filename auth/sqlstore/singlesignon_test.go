@@ -88,12 +88,18 @@ func TestSessionsEndWithTheirSingleSignOn(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
+		restore := func() {
+			require.NoError(t, governed.DeleteOrganisation(t.Context(), org, catalog.AnyVersion))
+			_, err := governed.UndeleteOrganisation(t.Context(), org, catalog.UserID(w.user.String()), time.Time{})
+			require.NoError(t, err)
+		}
 		for _, step := range []struct {
 			name   string
 			change func()
 			a, b   bool // whether the sessions of the two people go on
 		}{
 			{"nothing", put(func() {}), true, true},
+			{"deleted and restored", restore, false, false},
 			{"a role", put(func() { n.MaxRole = catalog.RoleAdmin }), true, true},
 			{"an unverified domain is gone", put(func() { n.Domains = n.Domains[:2] }), true, true},
 			{"a verified domain is gone", put(func() { n.Domains = []string{"b.a.example"} }), false, true},

@@ -50,8 +50,14 @@ func (s *Store) UndeleteOrganisation(ctx context.Context, org catalog.OrgID, own
 		case n == 0:
 			return sqldb.ErrUnchanged
 		}
-		// Nobody has checked the domains meanwhile. They are due now.
+		// Nobody has checked the domains meanwhile, so they are due now. Sign-outs at the
+		// provider were not followed, so the sign-ins from there end.
 		if _, err = tx.Exec(ctx, "UPDATE email_domains SET checked_at = NULL WHERE org_id = ?", org); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "UPDATE token_sessions SET revoked_at = ? WHERE org_id = ? AND method = 'sso' AND revoked_at IS NULL",
+			sqldb.Micros(s.db.Clock()), org)
+		if err != nil {
 			return err
 		}
 		return s.wakeSandbox(ctx, tx, org)
