@@ -79,4 +79,8 @@ type Memberships interface {
 	RemoveMember(ctx context.Context, org OrgID, user UserID) error
 	// ReplaceAttributes sets all policy attributes of a member. Idempotent.
 	ReplaceAttributes(ctx context.Context, org OrgID, user UserID, attributes map[string]string) (Membership, error)
+	// ChangeAttributes sets policy attributes of a member, and removes those that are nil.
+	// The others stay as they are at that moment, so that it undoes no change of them at the
+	// same time. Idempotent.
+	ChangeAttributes(ctx context.Context, org OrgID, user UserID, changes map[string]*string) (Membership, error)
 }

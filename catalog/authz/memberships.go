@@ -130,3 +130,12 @@ func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user c
 	}
 	return s.inner.ReplaceAttributes(ctx, org, user, attributes)
 }
+
+// ChangeAttributes is for the system, which has the claims of a sign-in.
+func (s *Store) ChangeAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID,
+	changes map[string]*string) (catalog.Membership, error) {
+	if err := systemOnly(ctx); err != nil {
+		return catalog.Membership{}, err
+	}
+	return s.inner.ChangeAttributes(ctx, org, user, changes)
+}

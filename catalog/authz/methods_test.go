@@ -125,6 +125,12 @@ var otherMethods = map[string]method{
 		},
 		allowed: admins, denied: catalog.ErrDenied,
 	},
+	"ChangeAttributes": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.ChangeAttributes(ctx, f.org, f.users["viewer"], map[string]*string{"team": nil}))
+		},
+		denied: catalog.ErrDenied,
+	},
 	"CreateWorkspace": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.CreateWorkspace(ctx, catalog.NewWorkspace{Org: f.org, Name: "n", Creator: f.actor(ctx)}))

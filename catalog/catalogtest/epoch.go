@@ -35,6 +35,7 @@ func epoch(t *testing.T, w *world) {
 		{"member", func() error { _, err := w.AddMember(w.ctx, org, user, catalog.RoleViewer); return err }},
 		{"role", func() error { _, err := w.SetMemberRole(w.ctx, org, user, catalog.RoleEditor); return err }},
 		{"attributes", func() error { _, err := w.ReplaceAttributes(w.ctx, org, user, map[string]string{"a": "b"}); return err }},
+		{"an attribute", func() error { _, err := w.ChangeAttributes(w.ctx, org, user, map[string]*string{"a": nil}); return err }},
 		{"workspace member", func() error {
 			_, err := w.SetWorkspaceMember(w.ctx, org, space, user, catalog.RoleViewer)
 			return err

@@ -137,4 +137,17 @@ func attributes(t *testing.T, w *world) {
 	require.Equal(t, []string{"attributes"}, fieldsOf(w, err))
 	_, err = w.ReplaceAttributes(w.ctx, other, owner, set)
 	require.ErrorIs(t, err, catalog.ErrNotFound)
+
+	north, long := "north", strings.Repeat("x", catalog.MaxAttributeValueBytes+1)
+	_, err = w.ReplaceAttributes(w.ctx, org, owner, map[string]string{"team": "south", "floor": "2", "own": "x"})
+	require.NoError(t, err)
+	for range 2 { // idempotent
+		changed, err = w.ChangeAttributes(w.ctx, org, owner, map[string]*string{"team": &north, "floor": nil, "unknown": nil})
+		require.NoError(t, err)
+		w.same(map[string]string{"team": "north", "own": "x"}, changed.Attributes)
+	}
+	_, err = w.ChangeAttributes(w.ctx, org, owner, map[string]*string{"long": &long})
+	require.Equal(t, []string{"attributes.long"}, fieldsOf(w, err))
+	_, err = w.ChangeAttributes(w.ctx, other, owner, map[string]*string{"team": &north})
+	require.ErrorIs(t, err, catalog.ErrNotFound)
 }

@@ -210,22 +210,48 @@ func (s *Store) revokeInvitations(ctx context.Context, tx sqldb.Session, org cat
 
 // ReplaceAttributes implements [catalog.Memberships].
 func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID,
-	attributes map[string]string) (updated catalog.Membership, err error) {
+	attributes map[string]string) (catalog.Membership, error) {
 	if err := catalog.ValidateAttributes(attributes); err != nil {
-		return updated, err
+		return catalog.Membership{}, err
 	}
-	if attributes == nil {
-		attributes = map[string]string{}
-	}
+	after := map[string]string{} // never nil
+	maps.Copy(after, attributes)
+	return s.changeAttributes(ctx, org, user, func(map[string]string) (map[string]string, error) { return after, nil })
+}
+
+// ChangeAttributes implements [catalog.Memberships].
+func (s *Store) ChangeAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID,
+	changes map[string]*string) (catalog.Membership, error) {
+	return s.changeAttributes(ctx, org, user, func(before map[string]string) (map[string]string, error) {
+		after := maps.Clone(before)
+		for name, value := range changes {
+			if value == nil {
+				delete(after, name)
+			} else {
+				after[name] = *value
+			}
+		}
+		return after, catalog.ValidateAttributes(after)
+	})
+}
+
+// changeAttributes replaces the attributes of a member with what change makes of them. The
+// transaction holds the row of the epoch, so attributes cannot change in between.
+func (s *Store) changeAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID,
+	change func(before map[string]string) (after map[string]string, err error)) (updated catalog.Membership, err error) {
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		if updated, err = membership(ctx, tx, org, user); err != nil {
 			return err
 		}
-		if maps.Equal(updated.Attributes, attributes) {
+		after, err := change(updated.Attributes)
+		if err != nil {
+			return err
+		}
+		if maps.Equal(updated.Attributes, after) {
 			return sqldb.ErrUnchanged
 		}
 		_, err = tx.Exec(ctx, "UPDATE memberships SET attributes = ?, updated_at = ? WHERE org_id = ? AND user_id = ?",
-			sqldb.JSONText(attributes), sqldb.Micros(s.db.Clock()), org, user)
+			sqldb.JSONText(after), sqldb.Micros(s.db.Clock()), org, user)
 		if err != nil {
 			return err
 		}

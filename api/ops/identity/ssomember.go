@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -45,13 +44,12 @@ func (s SSO) admit(ctx context.Context, config catalog.SSOConfig, who sso.Identi
 	}
 	entry.User, entry.Action = user.ID, "sso.role_cut"
 	role := s.role(config, who.Claims, entry)
-	member, err := s.member(ctx, config, user.ID, role)
-	if err != nil {
+	if _, err := s.member(ctx, config, user.ID, role); err != nil {
 		return "", err
 	}
 	if len(config.AttributeClaims) > 0 {
-		attributes := replacedAttributes(member.Attributes, config.AttributeClaims, who.Claims)
-		if _, err := s.Store.ReplaceAttributes(ctx, config.Org, user.ID, attributes); err != nil {
+		changes := attributeChanges(config.AttributeClaims, who.Claims)
+		if _, err := s.Store.ChangeAttributes(ctx, config.Org, user.ID, changes); err != nil {
 			if errors.Is(err, catalog.ErrInvalid) { // too many in all
 				return "", sso.Refused("membership_refused")
 			}
@@ -128,19 +126,18 @@ func (s SSO) member(ctx context.Context, config catalog.SSOConfig, user catalog.
 	return changed, err
 }
 
-// replacedAttributes returns attributes with those that are mapped to claims replaced. One
-// whose claim is missing or unusable is removed.
-func replacedAttributes(before, mapped map[string]string, claims map[string]any) map[string]string {
-	after := maps.Clone(before)
+// attributeChanges returns the values of the attributes that are mapped to claims. One whose
+// claim is missing or unusable is removed.
+func attributeChanges(mapped map[string]string, claims map[string]any) map[string]*string {
+	changes := make(map[string]*string, len(mapped))
 	for name, claim := range mapped {
+		changes[name] = nil
 		text, ok := claimText(claims[claim])
 		if ok && catalog.ValidateAttributes(map[string]string{name: text}) == nil {
-			after[name] = text
-		} else {
-			delete(after, name)
+			changes[name] = &text
 		}
 	}
-	return after
+	return changes
 }
 
 // claimText returns the text of a claim that is a text, a number or a truth value.
