@@ -67,6 +67,21 @@ func TestSignInMakesMembers(t *testing.T) {
 	require.Equal(t, catalog.RoleViewer, w.membership(third).Role, "without a role in the claims the default one counts")
 }
 
+// TestRoundedNumbersAreNoAttributes checks that nobody gets the attribute of another person
+// whose number is too large to be exact.
+func TestRoundedNumbersAreNoAttributes(t *testing.T) {
+	w := newSSOWorld(t)
+	w.setUp(func(n *identity.NewSSO) { n.AttributeClaims = map[string]string{"number": "employee"} })
+	for number, want := range map[int64]map[string]string{
+		9007199254740991: {"number": "9007199254740991"}, 9007199254740993: {}, -9007199254740993: {}, 17: {"number": "17"},
+	} {
+		w.provider.Claims["employee"] = number
+		s, err := w.signIn()
+		require.NoError(t, err)
+		require.Equal(t, want, w.membership(s).Attributes, number)
+	}
+}
+
 func TestOwnersAreNotDemoted(t *testing.T) {
 	w := newSSOWorld(t)
 	w.setUp(func(n *identity.NewSSO) { n.RoleClaim = "role" })

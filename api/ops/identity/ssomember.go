@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 
@@ -140,7 +141,12 @@ func attributeChanges(mapped map[string]string, claims map[string]any) map[strin
 	return changes
 }
 
-// claimText returns the text of a claim that is a text, a number or a truth value.
+// exactIntegers is the lowest number from which on a float64 may stand for several integers:
+// two people must not get one attribute because their numbers were rounded.
+const exactIntegers = 1 << 53
+
+// claimText returns the text of a claim that is a text, a truth value, or a number whose
+// decimal form is known.
 func claimText(claim any) (string, bool) {
 	switch v := claim.(type) {
 	case string:
@@ -149,7 +155,7 @@ func claimText(claim any) (string, bool) {
 		return strconv.FormatBool(v), true
 	case float64:
 		text, err := json.Marshal(v)
-		return string(text), err == nil
+		return string(text), err == nil && math.Abs(v) < exactIntegers
 	}
 	return "", false
 }
