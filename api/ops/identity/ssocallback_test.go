@@ -2,14 +2,68 @@ package identity_test
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/auth/sso/ssotest"
 	"github.com/lakewarden/lakewarden/catalog"
 )
+
+// TestCodesThatAnotherProviderLearnedAreRefused checks that an organisation with a hostile
+// provider does not get into another one by a code that its provider had sent to itself.
+func TestCodesThatAnotherProviderLearnedAreRefused(t *testing.T) {
+	w := newSSOWorld(t)
+	silent := func(document map[string]any) { document["authorization_response_iss_parameter_supported"] = false }
+	w.provider.Document = silent
+	w.setUp()
+	hostile := ssotest.New(t)
+	hostile.Document = silent
+	stolen := make(chan string, 1)
+	hostile.Handler = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			stolen <- r.PostFormValue("code")
+		}
+		return false
+	}
+	theirs, boss := w.organisation("boss@evil.example")
+	as := admin(t.Context(), theirs, boss)
+	status, err := w.settings.Put(as, theirs, w.input(func(n *identity.NewSSO) {
+		n.Issuer, n.Domains = hostile.Issuer(), []string{"evil.example"}
+	}))
+	require.NoError(t, err)
+	w.records.set(identity.DomainRecord(status.Domains[0]))
+	_, err = w.settings.VerifyDomain(as, theirs, "evil.example")
+	require.NoError(t, err)
+
+	attack, err := w.sso.Begin(t.Context(), "person@acme.example")
+	require.NoError(t, err)
+	lured, err := w.sso.Begin(t.Context(), "guest@evil.example")
+	require.NoError(t, err)
+	// The hostile provider leads the victim on with the attacker's request and the victim's
+	// state. The victim is signed in at the other provider, which asks nothing.
+	request, err := url.Parse(attack)
+	require.NoError(t, err)
+	query := request.Query()
+	query.Set("state", identity.StateOf(lured))
+	request.RawQuery = query.Encode()
+	back := w.back(request.String())
+	back.Issuer = ""
+	_, err = w.sso.Finish(t.Context(), back, from)
+	requireRefused(t, "code_refused", err)
+	code := <-stolen
+	require.Equal(t, back.Code, code)
+
+	state := identity.StateOf(attack)
+	_, err = w.sso.Finish(t.Context(), identity.Callback{State: state, Cookie: state, Code: code}, from)
+	requireRefused(t, "code_refused", err)
+	_, err = w.store.UserByEmail(w.system(), "person@acme.example")
+	require.ErrorIs(t, err, catalog.ErrNotFound)
+}
 
 // lateChanges calls then, once, after a membership was read.
 type lateChanges struct {

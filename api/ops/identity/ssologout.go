@@ -27,10 +27,7 @@ type Once interface {
 const logoutPurpose = "sso_logout"
 
 // SSOLogout ends sign-ins.
-type SSOLogout struct {
-	SSO  SSO
-	Once Once
-}
+type SSOLogout struct{ SSO SSO }
 
 // Backchannel ends the sessions that a provider's logout token names. It returns
 // [sso.ErrLogoutToken] for a token that is not valid or was used before, and
@@ -68,7 +65,7 @@ func (l SSOLogout) end(ctx context.Context, configs []catalog.SSOConfig, token s
 		return err
 	}
 	id := configs[0].Issuer + " " + logout.TokenID
-	used, err := l.Once.Used(ctx, logoutPurpose, id)
+	used, err := l.SSO.Once.Used(ctx, logoutPurpose, id)
 	if err == nil && used {
 		err = sso.ErrLogoutToken
 	}
@@ -91,7 +88,7 @@ func (l SSOLogout) end(ctx context.Context, configs []catalog.SSOConfig, token s
 	}
 	// The token is used now and not before, so that the provider can repeat it after a
 	// failure.
-	err = l.Once.UseOnce(ctx, logoutPurpose, id, 2*sso.LogoutTokenAge)
+	err = l.SSO.Once.UseOnce(ctx, logoutPurpose, id, 2*sso.LogoutTokenAge)
 	if errors.Is(err, session.ErrReused) {
 		return sso.ErrLogoutToken
 	}

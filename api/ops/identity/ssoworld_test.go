@@ -101,8 +101,8 @@ func newSSOWorld(t *testing.T) *ssoWorld {
 	providers := sso.New(&http.Client{Transport: transport}, sso.Options{AllowInsecure: true, Now: w.clock})
 	w.settings = identity.SSOSettings{Store: w.store, Check: providers.Check, Resolver: w.records, Keys: keys, Audit: w.audit}
 	w.sso = identity.SSO{Store: w.store, Providers: providers, Keys: keys, Tokens: w.signIns, Sessions: w.signIns, Browsers: w.signIns,
-		Issuer: w.issuer, Audit: w.audit, PublicURL: "https://lake.example", Now: w.clock}
-	w.logout = identity.SSOLogout{SSO: w.sso, Once: w.signIns}
+		Once: w.signIns, Issuer: w.issuer, Audit: w.audit, PublicURL: "https://lake.example", Now: w.clock}
+	w.logout = identity.SSOLogout{SSO: w.sso}
 	w.checks = identity.DomainChecks{Store: w.store, Resolver: w.records, Audit: w.audit, Now: w.clock,
 		Metrics: identity.NewDomainMetrics(w.registry), Logger: slog.New(slog.DiscardHandler)}
 	w.org, w.owner = w.organisation("owner@acme.example")

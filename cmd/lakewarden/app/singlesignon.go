@@ -46,14 +46,14 @@ func newSingleSignOn(
 		}
 	})
 	signIn := identity.SSO{
-		Store: store, Providers: providers, Keys: remote.keys, Tokens: signIns, Sessions: signIns, Browsers: signIns, Issuer: issuer,
-		Audit: auditor, PublicURL: settings.PublicURL,
+		Store: store, Providers: providers, Keys: remote.keys, Tokens: signIns, Sessions: signIns, Browsers: signIns, Once: signIns,
+		Issuer: issuer, Audit: auditor, PublicURL: settings.PublicURL,
 	}
 	return singleSignOn{
 		settings: identity.SSOSettings{
 			Store: store, Check: providers.Check, Resolver: resolver, Keys: remote.keys, Audit: auditor,
 		},
-		signIn: signIn, logout: identity.SSOLogout{SSO: signIn, Once: signIns},
+		signIn: signIn, logout: identity.SSOLogout{SSO: signIn},
 	}
 }
 

@@ -1,0 +1,184 @@
+package identity
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/auth/session"
+	"github.com/lakewarden/lakewarden/auth/sso"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+const (
+	// codePurpose is the purpose under which the codes of providers are remembered.
+	codePurpose = "sso_code"
+	// codeMemory is how long a code is remembered. It is longer than a provider accepts a
+	// code, which is ten minutes at most (RFC 6749 §4.1.2).
+	codeMemory = time.Hour
+)
+
+// Callback holds the parameters with which a provider returns, and the browser's cookie.
+type Callback struct {
+	State, Cookie, Code, Issuer string
+	// Error is the provider's refusal, or empty.
+	Error string
+}
+
+// SSOSignIn is a sign-in that succeeded.
+type SSOSignIn struct {
+	Session session.Session
+	// ReturnTo is the path that the browser continues at, with the cookie Browser. It is
+	// empty if Tokens is not.
+	ReturnTo, Browser string
+	Tokens            session.Tokens
+}
+
+// Finish ends a sign-in: it verifies the person with the provider, makes the person a
+// member if necessary, and begins a session for this organisation only. Errors are
+// [ErrState], [sso.ErrRefused], [sso.ErrUnavailable] and those of the stores.
+func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, error) {
+	ctx = authz.System(ctx, "single sign-on")
+	if c.State == "" || subtle.ConstantTimeCompare([]byte(c.State), []byte(c.Cookie)) != 1 {
+		return SSOSignIn{}, ErrState // another browser's sign-in remains usable
+	}
+	var p pending
+	err := s.Tokens.TakeToken(ctx, statePurpose, c.State, &p)
+	if err == nil && p.Org == "" {
+		err = ErrState
+	}
+	if err != nil {
+		return SSOSignIn{}, stateError(err)
+	}
+	entry := catalog.AuditEntry{Org: p.Org, Action: "sign_in", RequestID: from.RequestID, Remote: from.Remote, Outcome: catalog.OutcomeAllow}
+	begun, who, err := s.finish(ctx, p, c, entry)
+	done := SSOSignIn{Session: begun, ReturnTo: p.ReturnTo}
+	if err == nil {
+		err = s.hand(ctx, &done)
+	}
+	entry.Details = details("method", string(session.MethodSSO), "email", who.Email)
+	if err != nil {
+		entry.Action, entry.Outcome = "sign_in.refused", catalog.OutcomeError
+		var refused *sso.RefusedError
+		if errors.As(err, &refused) {
+			entry.Outcome, entry.Details = catalog.OutcomeDeny, details("method", string(session.MethodSSO), "reason", refused.Reason,
+				"email", who.Email)
+		}
+	} else {
+		entry.User = catalog.UserID(begun.User.String())
+	}
+	s.Audit.Record(entry)
+	if err != nil {
+		return SSOSignIn{}, err
+	}
+	return done, nil
+}
+
+// hand adds what the browser or the client gets for a session. If it fails, the session
+// ends.
+func (s SSO) hand(ctx context.Context, done *SSOSignIn) (err error) {
+	if done.ReturnTo != "" {
+		done.Browser, err = s.Browsers.CreateBrowser(ctx, done.Session.ID)
+	} else {
+		done.Tokens, err = s.Issuer.Issue(ctx, done.Session)
+	}
+	if err != nil {
+		cleanup, cancel := caller.CleanupContext(ctx)
+		defer cancel()
+		err = errors.Join(err, s.Sessions.RevokeSession(cleanup, done.Session.ID))
+	}
+	return err
+}
+
+func (s SSO) finish(ctx context.Context, p pending, c Callback,
+	entry catalog.AuditEntry) (none session.Session, who sso.Identity, err error) {
+	config, err := s.Store.SSOConfig(ctx, p.Org)
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && (config.Issuer != p.Issuer || config.ClientID != p.ClientID) {
+		return none, who, ErrState // the configuration has changed since
+	}
+	if err != nil {
+		return none, who, err
+	}
+	provider, client, err := s.client(ctx, config)
+	if err != nil {
+		return none, who, err
+	}
+	if c.Error != "" {
+		c.Code = ""
+	}
+	if err := s.useCode(ctx, c.Code); err != nil {
+		return none, who, err
+	}
+	who, err = provider.SignIn(ctx, client, sso.Attempt{State: c.State, Nonce: p.Nonce, Verifier: p.Verifier},
+		sso.Response{Code: c.Code, Issuer: c.Issuer}, wantedClaims(config))
+	if err != nil {
+		return none, who, err
+	}
+	user, err := s.admit(ctx, config, who, entry)
+	if err != nil {
+		return none, who, err
+	}
+	id, err := uuid.Parse(string(user))
+	if err != nil {
+		return none, who, err
+	}
+	org, err := uuid.Parse(string(config.Org))
+	if err != nil {
+		return none, who, err
+	}
+	begun := session.Session{User: id, Org: org, Method: session.MethodSSO, Issuer: config.Issuer, Subject: who.Subject,
+		ProviderSession: who.Session, ExpiresAt: clock(s.Now).Add(browserLife)}
+	if p.ReturnTo == "" {
+		begun.Client, begun.ExpiresAt = session.FirstParty, clock(s.Now).Add(programLife)
+	}
+	if begun, err = s.Sessions.CreateSession(ctx, begun); err != nil {
+		return none, who, err
+	}
+	// A change of the configuration ends the sessions that it finds. This one may be younger.
+	now, err := s.Store.SSOConfig(ctx, p.Org)
+	if err == nil && now.Issuer == p.Issuer && now.ClientID == p.ClientID {
+		return begun, who, nil
+	}
+	if err == nil || errors.Is(err, catalog.ErrNotFound) {
+		err = ErrState
+	}
+	cleanup, cancel := caller.CleanupContext(ctx)
+	defer cancel()
+	return none, who, errors.Join(err, s.Sessions.RevokeSession(cleanup, begun.ID))
+}
+
+// useCode marks a code as used, and refuses one that another sign-in has brought back. A
+// hostile provider can lead the browser on to the provider of another organisation, and so
+// make this server send it a code of that one (RFC 9700 §4.4, mix-up). Whoever brings such a
+// code back in a sign-in of their own gets nothing for it.
+func (s SSO) useCode(ctx context.Context, code string) error {
+	if code == "" { // the provider refused
+		return nil
+	}
+	err := s.Once.UseOnce(ctx, codePurpose, code, codeMemory)
+	if errors.Is(err, session.ErrReused) {
+		return sso.Refused("code_refused")
+	}
+	return err
+}
+
+// client returns the provider of a configuration, and the registration there.
+func (s SSO) client(ctx context.Context, config catalog.SSOConfig) (*sso.Provider, sso.Client, error) {
+	client := sso.Client{ID: config.ClientID, RedirectURL: s.PublicURL + SSOCallbackPath}
+	sealed, err := s.Store.SSOSecret(ctx, config.Org)
+	if err != nil {
+		return nil, client, err
+	}
+	secret, err := s.Keys.Open(ssoBinding(config.Org, config.Issuer), sealed)
+	if err != nil {
+		return nil, client, err
+	}
+	client.Secret = string(secret)
+	provider, err := s.Providers.Provider(ctx, config.Issuer)
+	return provider, client, err
+}
