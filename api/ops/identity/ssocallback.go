@@ -97,10 +97,7 @@ func (s SSO) hand(ctx context.Context, done *SSOSignIn) (err error) {
 
 func (s SSO) finish(ctx context.Context, p pending, c Callback,
 	entry catalog.AuditEntry) (none session.Session, who sso.Identity, err error) {
-	config, err := s.Store.SSOConfig(ctx, p.Org)
-	if errors.Is(err, catalog.ErrNotFound) || err == nil && (config.Issuer != p.Issuer || config.ClientID != p.ClientID) {
-		return none, who, ErrState // the configuration has changed since
-	}
+	config, err := s.current(ctx, p)
 	if err != nil {
 		return none, who, err
 	}
@@ -117,6 +114,11 @@ func (s SSO) finish(ctx context.Context, p pending, c Callback,
 	who, err = provider.SignIn(ctx, client, sso.Attempt{State: c.State, Nonce: p.Nonce, Verifier: p.Verifier},
 		sso.Response{Code: c.Code, Issuer: c.Issuer}, wantedClaims(config))
 	if err != nil {
+		return none, who, err
+	}
+	// The provider decides how long its replies take. The configuration may have been
+	// replaced meanwhile, and the person must get no more than the present one allows.
+	if config, err = s.current(ctx, p); err != nil {
 		return none, who, err
 	}
 	user, err := s.admit(ctx, config, who, entry)
@@ -140,16 +142,22 @@ func (s SSO) finish(ctx context.Context, p pending, c Callback,
 		return none, who, err
 	}
 	// A change of the configuration ends the sessions that it finds. This one may be younger.
-	now, err := s.Store.SSOConfig(ctx, p.Org)
-	if err == nil && now.Issuer == p.Issuer && now.ClientID == p.ClientID {
+	if _, err = s.current(ctx, p); err == nil {
 		return begun, who, nil
-	}
-	if err == nil || errors.Is(err, catalog.ErrNotFound) {
-		err = ErrState
 	}
 	cleanup, cancel := caller.CleanupContext(ctx)
 	defer cancel()
 	return none, who, errors.Join(err, s.Sessions.RevokeSession(cleanup, begun.ID))
+}
+
+// current returns the configuration of a sign-in, or [ErrState] if the sign-in began with
+// another issuer or client.
+func (s SSO) current(ctx context.Context, p pending) (catalog.SSOConfig, error) {
+	config, err := s.Store.SSOConfig(ctx, p.Org)
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && (config.Issuer != p.Issuer || config.ClientID != p.ClientID) {
+		err = ErrState
+	}
+	return config, err
 }
 
 // useCode marks a code as used, and refuses one that another sign-in has brought back. A

@@ -65,6 +65,50 @@ func TestCodesThatAnotherProviderLearnedAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, catalog.ErrNotFound)
 }
 
+// duringExchange calls f once, while the provider exchanges a code.
+func (w *ssoWorld) duringExchange(f func()) {
+	var once sync.Once
+	w.provider.Handler = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			once.Do(f)
+		}
+		return false
+	}
+}
+
+// TestChangesDuringASignInCount checks that a provider gains nothing by a late reply.
+func TestChangesDuringASignInCount(t *testing.T) {
+	roles := func(highest catalog.Role) func(*identity.NewSSO) {
+		return func(n *identity.NewSSO) { n.MaxRole, n.RoleClaim = highest, "role" }
+	}
+	put := func(w *ssoWorld, change func(*identity.NewSSO)) func() {
+		return func() {
+			if _, err := w.settings.Put(w.admin(), w.org, w.input(change)); err != nil {
+				w.Error(err)
+			}
+		}
+	}
+	t.Run("a lower highest role", func(t *testing.T) {
+		w := newSSOWorld(t)
+		w.setUp(roles(catalog.RoleAdmin))
+		w.provider.Claims["role"] = "admin"
+		w.duringExchange(put(w, roles(catalog.RoleEditor)))
+		s, err := w.signIn()
+		require.NoError(t, err)
+		require.Equal(t, catalog.RoleEditor, w.membership(s).Role)
+	})
+	t.Run("another provider", func(t *testing.T) {
+		w := newSSOWorld(t)
+		w.setUp(roles(catalog.RoleAdmin))
+		other := ssotest.New(t)
+		w.duringExchange(put(w, func(n *identity.NewSSO) { n.Issuer = other.Issuer() }))
+		_, err := w.signIn()
+		require.ErrorIs(t, err, identity.ErrState)
+		_, err = w.store.UserByEmail(w.system(), "person@acme.example")
+		require.ErrorIs(t, err, catalog.ErrNotFound, "the former provider makes nobody a member")
+	})
+}
+
 // lateChanges calls then, once, after a membership was read.
 type lateChanges struct {
 	identity.SSOStore
