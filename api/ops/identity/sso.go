@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/auth/session"
 	"github.com/lakewarden/lakewarden/auth/sso"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -50,6 +51,8 @@ type SSO struct {
 	Once      Once
 	Issuer    Issuer
 	Audit     Recorder
+	// Refusals limits the entries of Audit about refused sign-ins.
+	Refusals *throttle.Refusals
 	// PublicURL is the base of the server's own URLs.
 	PublicURL string
 	// Now is the clock; nil means [time.Now].

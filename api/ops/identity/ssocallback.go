@@ -55,33 +55,47 @@ func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, er
 	if err != nil {
 		return SSOSignIn{}, stateError(err)
 	}
-	entry := catalog.AuditEntry{Org: p.Org, Action: "sign_in", RequestID: from.RequestID, Remote: from.Remote, Outcome: catalog.OutcomeAllow}
-	begun, who, err := s.finish(ctx, p, c, entry)
-	done := SSOSignIn{Session: begun, ReturnTo: p.ReturnTo}
+	got, err := s.finish(ctx, p, c, from)
+	done := SSOSignIn{Session: got.session, ReturnTo: p.ReturnTo}
 	if err == nil {
-		err = s.hand(ctx, &done)
+		err = s.deliver(ctx, &done)
 	}
-	entry.Details = details("method", string(session.MethodSSO), "email", who.Email)
-	if err != nil {
-		entry.Action, entry.Outcome = "sign_in.refused", catalog.OutcomeError
-		var refused *sso.RefusedError
-		if errors.As(err, &refused) {
-			entry.Outcome, entry.Details = catalog.OutcomeDeny, details("method", string(session.MethodSSO), "reason", refused.Reason,
-				"email", who.Email)
-		}
-	} else {
-		entry.User = catalog.UserID(begun.User.String())
-	}
-	s.Audit.Record(entry)
+	s.record(p.Org, got, from, err)
 	if err != nil {
 		return SSOSignIn{}, err
 	}
 	return done, nil
 }
 
-// hand adds what the browser or the client gets for a session. If it fails, the session
+// record writes an audit entry about a sign-in that has succeeded or failed, unless it is one
+// of a flood of failures: anybody can begin sign-ins and bring back made-up codes.
+func (s SSO) record(org catalog.OrgID, got progress, from Origin, err error) {
+	entry := catalog.AuditEntry{Org: org, Action: "sign_in", RequestID: from.RequestID, Remote: from.Remote, Outcome: catalog.OutcomeAllow}
+	texts := []string{"method", string(session.MethodSSO), "email", got.who.Email}
+	if err == nil {
+		entry.User = catalog.UserID(got.session.User.String())
+		texts = append(texts, "role", string(got.role), "session", got.session.ID.String())
+	} else {
+		limited, audited := s.Refusals.Add("", from.Remote)
+		if !audited {
+			return
+		}
+		entry.Action, entry.Outcome = "sign_in.refused", catalog.OutcomeError
+		var refused *sso.RefusedError
+		if errors.As(err, &refused) {
+			entry.Outcome, texts = catalog.OutcomeDeny, append(texts, "reason", refused.Reason)
+		}
+		if limited != "" {
+			texts = append(texts, "rate_limited", limited)
+		}
+	}
+	entry.Details = details(texts...)
+	s.Audit.Record(entry)
+}
+
+// deliver adds what the browser or the client gets for a session. If it fails, the session
 // ends.
-func (s SSO) hand(ctx context.Context, done *SSOSignIn) (err error) {
+func (s SSO) deliver(ctx context.Context, done *SSOSignIn) (err error) {
 	if done.ReturnTo != "" {
 		done.Browser, err = s.Browsers.CreateBrowser(ctx, done.Session.ID)
 	} else {
@@ -95,59 +109,52 @@ func (s SSO) hand(ctx context.Context, done *SSOSignIn) (err error) {
 	return err
 }
 
-func (s SSO) finish(ctx context.Context, p pending, c Callback,
-	entry catalog.AuditEntry) (none session.Session, who sso.Identity, err error) {
-	config, err := s.current(ctx, p)
-	if err != nil {
-		return none, who, err
-	}
-	provider, client, err := s.client(ctx, config)
-	if err != nil {
-		return none, who, err
-	}
-	if c.Error != "" {
-		c.Code = ""
-	}
-	if err := s.useCode(ctx, c.Code); err != nil {
-		return none, who, err
-	}
-	who, err = provider.SignIn(ctx, client, sso.Attempt{State: c.State, Nonce: p.Nonce, Verifier: p.Verifier},
-		sso.Response{Code: c.Code, Issuer: c.Issuer}, wantedClaims(config))
-	if err != nil {
-		return none, who, err
+// progress is what a sign-in has found out and stored, also if it fails in the end.
+type progress struct {
+	who     sso.Identity
+	role    catalog.Role
+	session session.Session
+}
+
+// finish verifies the person, makes the person a member and begins a session.
+func (s SSO) finish(ctx context.Context, p pending, c Callback, from Origin) (got progress, err error) {
+	if got.who, err = s.verify(ctx, p, c); err != nil {
+		return got, err
 	}
 	// The provider decides how long its replies take. The configuration may have been
 	// replaced meanwhile, and the person must get no more than the present one allows.
-	if config, err = s.current(ctx, p); err != nil {
-		return none, who, err
-	}
-	user, err := s.admit(ctx, config, who, entry)
+	config, err := s.current(ctx, p)
 	if err != nil {
-		return none, who, err
+		return got, err
 	}
-	id, err := uuid.Parse(string(user))
+	member, err := s.admit(ctx, config, got.who, from)
 	if err != nil {
-		return none, who, err
+		return got, err
+	}
+	got.role = member.Role
+	user, err := uuid.Parse(string(member.User))
+	if err != nil {
+		return got, err
 	}
 	org, err := uuid.Parse(string(config.Org))
 	if err != nil {
-		return none, who, err
+		return got, err
 	}
-	begun := session.Session{User: id, Org: org, Method: session.MethodSSO, Issuer: config.Issuer, Subject: who.Subject,
-		ProviderSession: who.Session, ExpiresAt: clock(s.Now).Add(browserLife)}
+	n := session.Session{User: user, Org: org, Method: session.MethodSSO, Issuer: config.Issuer, Subject: got.who.Subject,
+		ProviderSession: got.who.Session, ExpiresAt: clock(s.Now).Add(browserLife)}
 	if p.ReturnTo == "" {
-		begun.Client, begun.ExpiresAt = session.FirstParty, clock(s.Now).Add(programLife)
+		n.Client, n.ExpiresAt = session.FirstParty, clock(s.Now).Add(programLife)
 	}
-	if begun, err = s.Sessions.CreateSession(ctx, begun); err != nil {
-		return none, who, err
+	if got.session, err = s.Sessions.CreateSession(ctx, n); err != nil {
+		return got, err
 	}
 	// A change of the configuration ends the sessions that it finds. This one may be younger.
-	if _, err = s.current(ctx, p); err == nil {
-		return begun, who, nil
+	if _, err = s.current(ctx, p); err != nil {
+		cleanup, cancel := caller.CleanupContext(ctx)
+		defer cancel()
+		err = errors.Join(err, s.Sessions.RevokeSession(cleanup, got.session.ID))
 	}
-	cleanup, cancel := caller.CleanupContext(ctx)
-	defer cancel()
-	return none, who, errors.Join(err, s.Sessions.RevokeSession(cleanup, begun.ID))
+	return got, err
 }
 
 // current returns the configuration of a sign-in, or [ErrState] if the sign-in began with
@@ -158,6 +165,26 @@ func (s SSO) current(ctx context.Context, p pending) (catalog.SSOConfig, error) 
 		err = ErrState
 	}
 	return config, err
+}
+
+// verify exchanges the code of a callback at the provider, and returns the person.
+func (s SSO) verify(ctx context.Context, p pending, c Callback) (who sso.Identity, err error) {
+	config, err := s.current(ctx, p)
+	if err != nil {
+		return who, err
+	}
+	provider, client, err := s.client(ctx, config)
+	if err != nil {
+		return who, err
+	}
+	if c.Error != "" {
+		c.Code = ""
+	}
+	if err := s.useCode(ctx, c.Code); err != nil {
+		return who, err
+	}
+	return provider.SignIn(ctx, client, sso.Attempt{State: c.State, Nonce: p.Nonce, Verifier: p.Verifier},
+		sso.Response{Code: c.Code, Issuer: c.Issuer}, wantedClaims(config))
 }
 
 // useCode marks a code as used, and refuses one that another sign-in has brought back. A

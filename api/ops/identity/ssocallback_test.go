@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -138,4 +139,37 @@ func TestSignInsDoNotBringBackAttributes(t *testing.T) {
 	s, err = w.signIn()
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"team": "sales"}, w.membership(s).Attributes)
+}
+
+func TestSignInsAreAuditedWithRoleAndSession(t *testing.T) {
+	w := newSSOWorld(t)
+	w.setUp()
+	s, err := w.signIn()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"method":"sso","email":"person@acme.example","role":"viewer","session":"`+s.ID.String()+`"}`,
+		string(w.audit.last("sign_in").Details))
+}
+
+func TestAFloodOfRefusedSignInsHasFewEntries(t *testing.T) {
+	w := newSSOWorld(t)
+	w.setUp()
+	refuse := func(n int) {
+		t.Helper()
+		for range n {
+			c := w.begin("person@acme.example", "")
+			c.Error = "access_denied"
+			_, err := w.sso.Finish(t.Context(), c, from)
+			requireRefused(t, "provider_error", err)
+		}
+	}
+	w.audit.reset()
+	refuse(100)
+	require.Len(t, w.audit.entries, 60+1)
+	require.Contains(t, string(w.audit.entries[60].Details), `"rate_limited":"address"`)
+	_, err := w.signIn()
+	require.NoError(t, err)
+	require.Equal(t, "sign_in", w.audit.entries[61].Action, "the entry of a success is never left out")
+	w.advance(time.Minute + time.Second)
+	refuse(1)
+	require.Len(t, w.audit.entries, 63)
 }

@@ -24,40 +24,41 @@ func wantedClaims(config catalog.SSOConfig) []string {
 	return names
 }
 
-// admit makes a verified person a member, with the role and attributes of the claims. It
-// refuses an e-mail address outside the organisation's own verified domains: a provider
+// admit makes a verified person a member, with the role and attributes of the claims, and
+// returns the membership. It refuses an e-mail address outside the organisation's own verified domains: a provider
 // must not be able to sign in people of others.
-func (s SSO) admit(ctx context.Context, config catalog.SSOConfig, who sso.Identity, entry catalog.AuditEntry) (catalog.UserID, error) {
+func (s SSO) admit(ctx context.Context, config catalog.SSOConfig, who sso.Identity, from Origin) (none catalog.Membership, err error) {
 	email, err := mailbox(who.Email)
 	if err != nil {
-		return "", sso.Refused("email_not_usable")
+		return none, sso.Refused("email_not_usable")
 	}
 	domain, err := s.Store.VerifiedDomain(ctx, domainOf(email))
 	if errors.Is(err, catalog.ErrNotFound) || err == nil && domain.Org != config.Org {
-		return "", sso.Refused("email_domain_foreign")
+		return none, sso.Refused("email_domain_foreign")
 	}
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	user, err := s.person(ctx, email, who.Name)
 	if err != nil {
-		return "", err
+		return none, err
 	}
-	entry.User, entry.Action = user.ID, "sso.role_cut"
-	role := s.role(config, who.Claims, entry)
-	if _, err := s.member(ctx, config, user.ID, role); err != nil {
-		return "", err
+	role := s.role(config, who.Claims, catalog.AuditEntry{Org: config.Org, User: user.ID, Action: "sso.role_cut", RequestID: from.RequestID,
+		Remote: from.Remote})
+	member, err := s.member(ctx, config, user.ID, role)
+	if err != nil {
+		return none, err
 	}
 	if len(config.AttributeClaims) > 0 {
 		changes := attributeChanges(config.AttributeClaims, who.Claims)
 		if _, err := s.Store.ChangeAttributes(ctx, config.Org, user.ID, changes); err != nil {
 			if errors.Is(err, catalog.ErrInvalid) { // too many in all
-				return "", sso.Refused("membership_refused")
+				return none, sso.Refused("membership_refused")
 			}
-			return "", err
+			return none, err
 		}
 	}
-	return user.ID, nil
+	return member, nil
 }
 
 // person returns the user with an e-mail address, who is created if necessary.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/session"
 	signin "github.com/lakewarden/lakewarden/auth/sqlstore"
@@ -101,7 +102,8 @@ func newSSOWorld(t *testing.T) *ssoWorld {
 	providers := sso.New(&http.Client{Transport: transport}, sso.Options{AllowInsecure: true, Now: w.clock})
 	w.settings = identity.SSOSettings{Store: w.store, Check: providers.Check, Resolver: w.records, Keys: keys, Audit: w.audit}
 	w.sso = identity.SSO{Store: w.store, Providers: providers, Keys: keys, Tokens: w.signIns, Sessions: w.signIns, Browsers: w.signIns,
-		Once: w.signIns, Issuer: w.issuer, Audit: w.audit, PublicURL: "https://lake.example", Now: w.clock}
+		Once: w.signIns, Issuer: w.issuer, Audit: w.audit, Refusals: throttle.NewRefusals(w.clock), PublicURL: "https://lake.example",
+		Now: w.clock}
 	w.logout = identity.SSOLogout{SSO: w.sso}
 	w.checks = identity.DomainChecks{Store: w.store, Resolver: w.records, Audit: w.audit, Now: w.clock,
 		Metrics: identity.NewDomainMetrics(w.registry), Logger: slog.New(slog.DiscardHandler)}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	signin "github.com/lakewarden/lakewarden/auth/sqlstore"
 	"github.com/lakewarden/lakewarden/auth/sso"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -47,7 +48,7 @@ func newSingleSignOn(
 	})
 	signIn := identity.SSO{
 		Store: store, Providers: providers, Keys: remote.keys, Tokens: signIns, Sessions: signIns, Browsers: signIns, Once: signIns,
-		Issuer: issuer, Audit: auditor, PublicURL: settings.PublicURL,
+		Issuer: issuer, Audit: auditor, Refusals: throttle.NewRefusals(nil), PublicURL: settings.PublicURL,
 	}
 	return singleSignOn{
 		settings: identity.SSOSettings{
