@@ -148,8 +148,8 @@ type EmailDomain struct {
 	// Method is empty and VerifiedAt zero, unless the domain is verified.
 	Method     DomainMethod
 	VerifiedAt time.Time
-	// CheckedAt is the time of the last look-up of the record, and FailedAt that of the
-	// first of those that failed since the last success. Both may be zero.
+	// CheckedAt is the time of the last look-up of the record, or zero. FailedAt is the time of
+	// the first look-up that failed since the last one that succeeded, or zero.
 	CheckedAt, FailedAt time.Time
 	CreatedAt           time.Time
 }

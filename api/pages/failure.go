@@ -42,7 +42,7 @@ func failureOf(err error, names map[string]string) (f formFailure, ok bool) {
 		f.problems = []fieldProblem{{"", "The e-mail address or the password is wrong."}}
 	case errors.As(err, &many):
 		f.status, f.wait = http.StatusTooManyRequests, many.Wait
-		f.problems = []fieldProblem{{"", "Too many attempts have failed. Try again " + in(many.Wait) + "."}}
+		f.problems = []fieldProblem{{"", "Too many attempts have failed. Try again " + inMinutes(many.Wait) + "."}}
 	default:
 		return f, false
 	}
@@ -52,7 +52,8 @@ func failureOf(err error, names map[string]string) (f formFailure, ok bool) {
 // sentence returns a message about a field as it stands next to the field.
 func sentence(message string) string { return "This " + message + "." }
 
-func in(wait time.Duration) string {
+// inMinutes returns when a wait ends, in words.
+func inMinutes(wait time.Duration) string {
 	if minutes := int((wait + time.Minute - 1) / time.Minute); minutes > 1 {
 		return fmt.Sprintf("in %d minutes", minutes)
 	}

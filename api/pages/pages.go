@@ -75,7 +75,7 @@ func (p *Pages) SignIn(w http.ResponseWriter, r *http.Request, returnTo, hint st
 	http.Redirect(w, r, identity.SignInPath+"?"+query.Encode(), http.StatusSeeOther)
 }
 
-// clientOf returns where a request comes from.
+// originOf returns the origin of a request.
 func originOf(r *http.Request) identity.Origin {
 	return identity.Origin{Remote: middleware.Remote(r), RequestID: problem.RequestID(r.Context())}
 }

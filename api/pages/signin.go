@@ -103,9 +103,9 @@ func (p *Pages) signedIn(w http.ResponseWriter, in identity.SignedIn, next strin
 	p.goOn(w, "Signed in", "You are signed in.", cmp.Or(next, identity.SignedInPath))
 }
 
-// goOn shows a page that leads the browser to a URL. A redirect would not do: the
-// policy of the page with the form limits the redirects that answer it to the server
-// itself, and the URL leads elsewhere.
+// goOn shows a page that leads the browser to a URL. A redirect would be blocked if the URL
+// is on another server: the content security policy of the page with the form allows
+// redirects to the server itself only.
 func (p *Pages) goOn(w http.ResponseWriter, title, text, target string) {
 	render(w, http.StatusOK, "message", page{Title: title, Continue: target, Data: message{
 		Text: []string{text}, Link: target, Label: "Continue",

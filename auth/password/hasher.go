@@ -71,8 +71,9 @@ type Verified struct {
 // Verify compares a password with a stored hash. An empty hash matches no password; the
 // comparison takes as long as one with a new hash.
 //
-// Callers of different sources take turns. Verify returns the error of ctx if that ends first, [ErrBusy] if too many callers
-// wait, and [ErrHash].
+// Callers of different sources take turns. Verify returns the error of ctx if ctx ends before
+// the turn comes, [ErrBusy] if too many callers wait, and [ErrHash] if the stored hash is not
+// valid.
 func (h *Hasher) Verify(ctx context.Context, source Source, password, stored string) (Verified, error) {
 	expected := h.unknown
 	if stored != "" {

@@ -14,11 +14,12 @@ import (
 // limits bound what is stored for one user, so that a program that signs in or refreshes
 // without end fills neither the database nor its indexes.
 type limits struct {
-	// sessions is the number of sessions of a user with one client. One more ends the
-	// oldest, room of them at once, because their end empties caches.
+	// sessions is the largest number of sessions of a user with one client. The next one
+	// ends the oldest ones and leaves room for further ones, because each end of sessions
+	// empties caches.
 	sessions, room int
-	// grants is the number of codes and refresh tokens of a session, used ones included,
-	// which must be recognised when they are used again. One more ends the session.
+	// grants is the largest number of codes and refresh tokens of a session. It includes used
+	// ones, which must be recognised when they are used again. The next one ends the session.
 	grants int
 }
 
@@ -27,7 +28,8 @@ type limits struct {
 // 2,880 refresh tokens until the first of them expires.
 var defaultLimits = limits{sessions: 1000, room: 100, grants: 10_000}
 
-// unsettled is the age up to which a session without a grant may be one that just begins.
+// unsettled is the age up to which a session may be without a grant because it has just
+// begun.
 const unsettled = time.Minute
 
 // endOldest ends sessions of a user with a client if there are too many: first those that

@@ -54,8 +54,8 @@ type entry struct {
 	used     time.Time
 }
 
-// New returns an empty cache. The client decides which addresses may be reached; see the
-// package's documentation for what is changed of it.
+// New returns an empty cache. The client decides which addresses may be reached. A copy of it
+// is used, with the bounds of package outbound.
 func New(client *http.Client, opts Options) *Providers {
 	p := &Providers{client: outbound.Client(client), insecure: opts.AllowInsecure, now: opts.Now, entries: map[string]*entry{}}
 	if p.now == nil {

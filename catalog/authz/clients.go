@@ -77,8 +77,8 @@ func (s *Store) UpdateClient(ctx context.Context, org catalog.OrgID, client cata
 	return s.inner.UpdateClient(ctx, org, client, expectedVersion, change)
 }
 
-// ReplaceClientSecret needs users:write. The actor learns the new secret, so the client's
-// scopes must not exceed the actor's, and a service account's role neither.
+// ReplaceClientSecret needs users:write. The actor learns the new secret, so neither the
+// client's scopes nor the role of its service account may exceed the actor's.
 func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte) error {
 	a, err := overClients(ctx, org, "", nil)
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *Store) ListServiceAccounts(ctx context.Context, org catalog.OrgID,
 	return s.inner.ListServiceAccounts(ctx, org, page)
 }
 
-// UpdateServiceAccount needs users:write, new scopes that do not exceed the actor's, and a
-// role that does not either.
+// UpdateServiceAccount needs users:write. Neither the new scopes nor the role of the account
+// may exceed the actor's.
 func (s *Store) UpdateServiceAccount(ctx context.Context, org catalog.OrgID, account catalog.UserID, expectedVersion int64,
 	change catalog.ServiceAccountChange) (none catalog.ServiceAccount, err error) {
 	var scopes []string

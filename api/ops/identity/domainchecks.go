@@ -21,7 +21,8 @@ const (
 	domainBatch = 100
 )
 
-// DomainChecks looks the records of domains that were verified by DNS up again, every day.
+// DomainChecks checks once a day whether domains that were verified by DNS still have their
+// records.
 type DomainChecks struct {
 	Store    catalog.SingleSignOn
 	Resolver sso.Resolver

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The paths of the server to which people are led. The doors serve them.
+// The paths to which the server leads browsers. The doors serve them.
 const (
 	SignInPath      = "/signin"
 	SignOutPath     = "/signout"

@@ -163,8 +163,8 @@ func (s SSOSettings) Delete(ctx context.Context, org catalog.OrgID) error {
 	return s.Store.DeleteSSOConfig(ctx, org)
 }
 
-// VerifyDomain looks the record of a domain up now. It returns the verified domain,
-// [sso.ErrRecord], [sso.ErrResolver] or [catalog.ErrDomainTaken].
+// VerifyDomain looks up the record of a domain now, and returns the verified domain. Errors
+// are [sso.ErrRecord], [sso.ErrResolver] and [catalog.ErrDomainTaken].
 func (s SSOSettings) VerifyDomain(ctx context.Context, org catalog.OrgID, text string) (catalog.EmailDomain, error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// Door is what routes that browsers use know about the server and its clients.
+// Door holds what the routes for browsers need besides their use cases.
 type Door struct {
 	Cookies browser.Cookies
 	// Remote returns the network address of the client of a request.

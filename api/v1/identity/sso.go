@@ -40,7 +40,7 @@ type callbackInput struct {
 	Error string `query:"error" maxLength:"256"`
 }
 
-// Tokens is the reply of a sign-in: the description of [identity.SSOSignIn.Tokens].
+// Tokens is the reply that holds [identity.SSOSignIn.Tokens].
 type Tokens struct {
 	AccessToken  string `json:"access_token"`
 	RefreshToken string `json:"refresh_token"`
@@ -72,8 +72,8 @@ func SSORoutes(api huma.API, sso identity.SSO, logout identity.SSOLogout, door D
 		Describe("The identity provider leads the browser here. Redirects (303) to the authorization request that started the sign-in, or "+
 			"returns tokens."),
 		sso, door)
-	registerBackchannel(api, open.With("POST", "/v1/auth/sso/backchannel-logout", "ssoBackchannelLogout", "End sessions at a provider's call").
-		Describe("OpenID Connect Back-Channel Logout: a form with logout_token."), logout, door)
+	registerBackchannel(api, open.With("POST", "/v1/auth/sso/backchannel-logout", "ssoBackchannelLogout",
+		"End sessions at the request of a provider").Describe("OpenID Connect Back-Channel Logout: a form with logout_token."), logout, door)
 	group.Orgless = true
 	v1.Add(api, group.With("POST", "/v1/auth/logout", "logout", "Sign out").
 		Describe("Ends the session that the access token belongs to."),

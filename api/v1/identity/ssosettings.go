@@ -94,8 +94,8 @@ func SSOSettingRoutes(api huma.API, settings identity.SSOSettings) {
 	group := v1.Route{Tag: "Single sign-on", Scope: auth.ScopeOrgUpdate, Camel: true}
 	v1.AddIn(api, group.With("PUT", path, "putSso", "Set up single sign-on").
 		Describe("The roles must not exceed the caller's, and the credential needs every scope of the caller's role. Sign-ins by "+
-			"another provider, another client and domains that are no longer listed end. "+
-			"All end if a request repeats the stored configuration, as after a failure."),
+			"another provider, by another client and by domains that are no longer listed end; any other change "+
+			"ends none."),
 		func(ctx context.Context, org catalog.OrgID, in *putSSOInput) (SSO, error) {
 			status, err := settings.Put(ctx, org, identity.NewSSO{
 				Issuer: in.Body.Issuer, ClientID: in.Body.ClientID, ClientSecret: in.Body.ClientSecret, Domains: in.Body.Domains,
@@ -116,7 +116,7 @@ func SSOSettingRoutes(api huma.API, settings identity.SSOSettings) {
 			return v1.Empty{}, settings.Delete(ctx, org)
 		})
 	v1.AddIn(api, group.With("POST", path+"/domains/{domain}/verify", "verifyDomain", "Verify an e-mail domain").
-		Describe("Looks the TXT record of the domain up now. It is looked up again every day."),
+		Describe("Looks up the TXT record of the domain now. It is looked up again every day."),
 		func(ctx context.Context, org catalog.OrgID, in *domainInput) (EmailDomain, error) {
 			d, err := settings.VerifyDomain(ctx, org, in.Domain)
 			return emailDomainOf(d), err

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TooManyError is returned for a refused credential of an account or client with too many
-// refused ones, and for an invitation of an address that got too many. An accepted
-// credential never meets it.
+// TooManyError is returned for a refused credential if its account, address or network has
+// too many refused ones, and for an invitation to an address that was invited too often. An
+// accepted credential never causes it.
 type TooManyError struct{ Wait time.Duration }
 
 // Error implements error.
@@ -85,7 +85,7 @@ func (a *Attempts) delay(ctx context.Context, guesses int) error {
 
 // Refused counts a refused attempt. It returns a [TooManyError] if the account, the
 // remote address or the network has too many, else nil. audited reports whether the audit log
-// gets an entry, and limited is what has too many, see [tally].
+// gets an entry, and limited names what has too many; see [tally].
 func (a *Attempts) Refused(account, remote string) (limited string, audited bool, err error) {
 	a.pairs.add(pair(account, remote))
 	wait, limited, audited := a.tally.add(account, remote)

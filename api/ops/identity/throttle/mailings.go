@@ -44,7 +44,7 @@ func (m *Mailings) Invite(org catalog.OrgID, email string) error {
 }
 
 // Requested counts a request for an e-mail to a mailbox, known or not. audited reports
-// whether the audit log gets an entry, and limited is what has too many, see [tally].
+// whether the audit log gets an entry, and limited names what has too many; see [tally].
 func (m *Mailings) Requested(email, remote string) (limited string, audited bool) {
 	_, limited, audited = m.requests.add(email, remote)
 	return limited, audited
