@@ -1,0 +1,185 @@
+package values
+
+import (
+	"cmp"
+	"slices"
+	"unicode"
+)
+
+const (
+	// maxGroup bounds the forms of one key that are compared, maxMains the frequent ones
+	// among them that others are compared with.
+	maxGroup = 500
+	maxMains = 8
+)
+
+// cluster is a set of forms of one value. The first is the canonical one.
+type cluster struct {
+	forms      []counted
+	rows       int64
+	method     int
+	confidence float64
+}
+
+// clustering joins forms.
+type clustering struct {
+	forms []counted
+	// parent is a forest in which the root of a tree is its most frequent form. Forms are
+	// in the order of their rows, so the root has the smallest index.
+	parent     []int32
+	method     []uint8
+	confidence []float32
+	// few reports that the column has few values.
+	few bool
+}
+
+// clustersOf returns the clusters among the forms of a column, which are in the order of their
+// rows, then of the texts. The clusters with the most rows come first.
+func clustersOf(forms []counted) []cluster {
+	c := &clustering{forms: forms, parent: make([]int32, len(forms)), method: make([]uint8, len(forms)),
+		confidence: make([]float32, len(forms)), few: len(forms) <= 12}
+	for i := range c.parent {
+		c.parent[i] = int32(i)
+	}
+	all := keysOf(forms)
+	c.joinGroups(groupsBy(all, func(k keys) uint64 { return k.fingerprint }), byFingerprint)
+	c.joinGroups(groupsBy(all, func(k keys) uint64 { return k.bigrams }), byBigrams)
+	c.joinGroups(groupsBy(all, func(k keys) uint64 { return k.letters }), byLetters)
+	c.joinNear(all)
+	return c.clusters()
+}
+
+func (c *clustering) root(i int32) int32 {
+	for c.parent[i] != i {
+		c.parent[i] = c.parent[c.parent[i]]
+		i = c.parent[i]
+	}
+	return i
+}
+
+func (c *clustering) join(a, b int32, method int, confidence float64) {
+	a, b = c.root(a), c.root(b)
+	if a == b {
+		return
+	}
+	if a > b {
+		a, b = b, a
+	}
+	c.parent[b] = a
+	c.method[a] = max(c.method[a], c.method[b], uint8(method))
+	least := float32(confidence)
+	for _, root := range []int32{a, b} {
+		if c.confidence[root] > 0 {
+			least = min(least, c.confidence[root])
+		}
+	}
+	c.confidence[a] = least
+}
+
+// joinGroups joins the forms of groups with an equal key that are alike.
+func (c *clustering) joinGroups(groups [][]int32, method int) {
+	for _, group := range groups {
+		group = group[:min(maxGroup, len(group))]
+		first := c.root(group[0])
+		if !slices.ContainsFunc(group, func(i int32) bool { return c.root(i) != first }) {
+			continue
+		}
+		var mains []parts
+		var mainForms []int32
+		for _, i := range group {
+			p := partsOf(c.forms[i])
+			joined := false
+			for k, main := range mains {
+				if c.root(i) == c.root(mainForms[k]) {
+					joined = true
+					break
+				}
+				if confidence := sameKey(main, p, c.few); confidence > 0 {
+					c.join(mainForms[k], i, method, confidence)
+					joined = true
+					break
+				}
+			}
+			if !joined && len(mains) < maxMains {
+				mains, mainForms = append(mains, p), append(mainForms, i)
+			}
+		}
+	}
+}
+
+// clusters returns the clusters of at least two forms.
+func (c *clustering) clusters() []cluster {
+	members := map[int32][]int32{}
+	for i := range c.parent {
+		if root := c.root(int32(i)); root != int32(i) {
+			members[root] = append(members[root], int32(i))
+		}
+	}
+	out := make([]cluster, 0, len(members))
+	for root, others := range members {
+		slices.Sort(others)
+		one := cluster{method: int(c.method[root]), confidence: float64(c.confidence[root])}
+		for _, i := range append([]int32{root}, others...) {
+			one.forms, one.rows = append(one.forms, c.forms[i]), one.rows+c.forms[i].rows
+		}
+		canonical(one.forms)
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b cluster) int {
+		if a.rows != b.rows {
+			return cmp.Compare(b.rows, a.rows)
+		}
+		return cmp.Compare(a.forms[0].text, b.forms[0].text)
+	})
+	return out
+}
+
+// canonical moves the form that stands for all to the beginning: the most frequent, then the
+// one that is written best. The others stay in order.
+func canonical(forms []counted) {
+	best := 0
+	for i, f := range forms {
+		if f.rows < forms[0].rows {
+			break
+		}
+		if writing(f.text) > writing(forms[best].text) {
+			best = i
+		}
+	}
+	chosen := forms[best]
+	copy(forms[1:best+1], forms[:best])
+	forms[0] = chosen
+}
+
+// writing rates how a text is written: with capitals at the beginnings of words, few odd
+// signs and no surplus spaces.
+func writing(text string) int {
+	score := 0
+	previous := ' '
+	upper, lower := 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.IsUpper(r):
+			upper++
+			if !unicode.IsLetter(previous) {
+				score += 2
+			}
+		case unicode.IsLower(r):
+			lower++
+		case unicode.IsSpace(r) && (unicode.IsSpace(previous) || r != ' '):
+			score -= 4
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ':
+			score--
+		case r > unicode.MaxASCII:
+			score++
+		}
+		previous = r
+	}
+	if lower > 0 && upper > 0 {
+		score += 2
+	}
+	if unicode.IsSpace(previous) {
+		score -= 4
+	}
+	return score
+}

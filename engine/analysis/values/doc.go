@@ -1,0 +1,13 @@
+// Package values analyses the values of single columns: forms of one value that differ in
+// spelling, placeholders that stand for missing values, and the sets, patterns and ranges that
+// a column keeps to.
+//
+// What may not go in here: rules over several columns, except that one column may determine
+// the missing values of another; records that are alike; and statistics of files.
+//
+// Invariants:
+//   - Texts longer than analysis.MaxText are neither grouped nor compared.
+//   - Statements that return values have a LIMIT, and a total order before it.
+//   - A masked or key column is never the target of a proposed update.
+//   - The text of a cell enters a statement through analysis.Literal only.
+package values

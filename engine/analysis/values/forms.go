@@ -1,0 +1,183 @@
+package values
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/similarity"
+)
+
+const (
+	// maxForms bounds the distinct values of a column that are clustered, maxFormBytes their
+	// length together.
+	maxForms     = 2_000_000
+	maxFormBytes = 128 << 20
+)
+
+// errEnough ends a statement whose further rows are not needed.
+var errEnough = errors.New("enough rows")
+
+// readForms returns the distinct short texts of a column, the most frequent first, and
+// whether some are left out.
+func readForms(ctx context.Context, in analysis.Input, c analysis.Column) (forms []counted, cut bool, err error) {
+	size := 0
+	err = in.Each(ctx, "SELECT v, n FROM "+grouped(in, c)+" ORDER BY n DESC, v LIMIT "+strconv.Itoa(maxForms+1), func(r engine.Row) error {
+		text := r.Text(0)
+		size += len(text)
+		if len(forms) == maxForms || size > maxFormBytes {
+			return errEnough
+		}
+		forms = append(forms, counted{text, r.Int64(1)})
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return forms, true, nil
+	}
+	return forms, false, err
+}
+
+// standardizable reports whether a text can be a form of a value: a text with letters that is
+// neither an address nor a word for a missing value.
+func standardizable(text string) bool {
+	return hasLetters(text, 1) && !strings.Contains(text, "@") && !strings.Contains(text, "://") && meaningOf(text) != always
+}
+
+// keys are hashes that are equal for texts whose keys of package similarity are equal. They
+// are 0 for texts that are not clustered.
+type keys struct{ fingerprint, bigrams, letters uint64 }
+
+// keysOf returns the keys of texts, which two goroutines compute.
+func keysOf(forms []counted) []keys {
+	out := make([]keys, len(forms))
+	var work sync.WaitGroup
+	half := (len(forms) + 1) / 2
+	for _, part := range [][2]int{{0, half}, {half, len(forms)}} {
+		work.Go(func() {
+			var k keyer
+			for i := part[0]; i < part[1]; i++ {
+				if standardizable(forms[i].text) {
+					out[i] = k.keys(forms[i].text)
+				}
+			}
+		})
+	}
+	work.Wait()
+	return out
+}
+
+// keyer computes keys in memory that it reuses.
+type keyer struct {
+	bare  []byte
+	words []string
+	grams []uint64
+	runes []rune
+}
+
+// keys computes what similarity.Fingerprint and similarity.NGramFingerprint do, without their
+// texts: there may be millions.
+func (k *keyer) keys(text string) keys {
+	k.bare, k.runes = k.bare[:0], k.runes[:0]
+	for _, r := range similarity.Fold(text) {
+		switch {
+		case unicode.IsSpace(r):
+			k.bare = append(k.bare, ' ')
+		case isMark(r):
+		default:
+			k.bare = utf8.AppendRune(k.bare, r)
+			k.runes = append(k.runes, r)
+		}
+	}
+	if len(k.runes) == 0 {
+		return keys{}
+	}
+	k.words = append(k.words[:0], strings.Fields(string(k.bare))...)
+	slices.Sort(k.words)
+	fingerprint := uint64(offset)
+	for _, word := range slices.Compact(k.words) {
+		for i := range len(word) {
+			fingerprint = (fingerprint ^ uint64(word[i])) * prime
+		}
+		fingerprint = (fingerprint ^ ' ') * prime
+	}
+	return keys{fingerprint, k.hashGrams(2), k.hashGrams(1)}
+}
+
+// The constants of the hash FNV-1a.
+const (
+	offset = 14695981039346656037
+	prime  = 1099511628211
+)
+
+// hashGrams returns the hash of the set of sequences of n characters, where n is 1 or 2.
+func (k *keyer) hashGrams(n int) uint64 {
+	k.grams = k.grams[:0]
+	if len(k.runes) < n {
+		k.grams = append(k.grams, uint64(k.runes[0])<<32)
+	}
+	for i := range max(0, len(k.runes)-n+1) {
+		gram := uint64(k.runes[i])
+		if n == 2 {
+			gram = gram<<32 | uint64(k.runes[i+1])
+		}
+		k.grams = append(k.grams, gram)
+	}
+	slices.Sort(k.grams)
+	hash := uint64(offset)
+	for _, gram := range slices.Compact(k.grams) {
+		hash = (hash ^ gram) * prime
+		hash ^= hash >> 29
+	}
+	return hash
+}
+
+// isMark reports whether a key leaves out a character.
+func isMark(r rune) bool {
+	return unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
+}
+
+// groupsBy returns the groups of at least two forms with an equal key that is not 0. The forms
+// of a group are in order, and the groups in the order of their first forms.
+func groupsBy(all []keys, key func(keys) uint64) [][]int32 {
+	type entry struct {
+		key   uint64
+		index int32
+	}
+	entries := make([]entry, 0, len(all))
+	for i := range all {
+		if k := key(all[i]); k != 0 {
+			entries = append(entries, entry{k, int32(i)})
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return cmp.Compare(a.index, b.index)
+	})
+	var groups [][]int32
+	for start := 0; start < len(entries); {
+		end := start + 1
+		for end < len(entries) && entries[end].key == entries[start].key {
+			end++
+		}
+		if end-start > 1 {
+			group := make([]int32, 0, end-start)
+			for _, e := range entries[start:end] {
+				group = append(group, e.index)
+			}
+			groups = append(groups, group)
+		}
+		start = end
+	}
+	slices.SortFunc(groups, func(a, b []int32) int { return cmp.Compare(a[0], b[0]) })
+	return groups
+}
