@@ -1,0 +1,108 @@
+package records
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// threshold is the probability from which on two records match.
+const threshold = 0.6
+
+// maxCluster is the number of records from which on a cluster is no longer believed: things
+// are not recorded that often with errors that differ.
+const maxCluster = 40
+
+// cluster is a group of rows of one thing.
+type cluster struct {
+	records    []int32
+	confidence float64
+	rows       int
+}
+
+// exact reports whether all rows are equal in all columns but identifiers.
+func (c cluster) exact() bool { return len(c.records) == 1 }
+
+// sortBy sorts numbers by a value, then by themselves.
+func sortBy(numbers []int, value func(int) float64) {
+	slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a, b)) })
+}
+
+// repeated returns the probability that the equal rows of a record are of one thing.
+func (m *model) repeated(record int) float64 {
+	p := pair{}
+	var equals [maxFields]bool
+	row := m.t.row(record)
+	for _, j := range m.order {
+		if row[j] != 0 {
+			equals[j] = true
+			p.values += float32(m.equalEvidence(j, row[j], &equals))
+			p.levels |= uint64(equal) << (4 * j)
+		}
+	}
+	return probability(m.score(p))
+}
+
+// clusters groups records that match. Strong matches come first, and the confidence of a
+// cluster is that of the weakest match that holds it together.
+func (m *model) clusters(pairs []pair) []cluster {
+	matches := make([]pair, 0, len(pairs)/2)
+	for _, p := range pairs {
+		if probability(float64(p.odds)) >= threshold && m.plausible(p) {
+			matches = append(matches, p)
+		}
+	}
+	matches = strongest(matches, len(matches))
+	n := m.t.records()
+	parent := make([]int32, n)
+	size := make([]int32, n)
+	confidence := make([]float64, n)
+	for i := range parent {
+		parent[i], size[i], confidence[i] = int32(i), 1, 1 //nolint:gosec // The budget bounds it.
+	}
+	find := func(x int32) int32 {
+		for parent[x] != x {
+			parent[x] = parent[parent[x]]
+			x = parent[x]
+		}
+		return x
+	}
+	for _, p := range matches {
+		a, b := find(p.a), find(p.b)
+		if a == b {
+			continue
+		}
+		a, b = min(a, b), max(a, b)
+		parent[b] = a
+		size[a] += size[b]
+		confidence[a] = math.Min(math.Min(confidence[a], confidence[b]), probability(float64(p.odds)))
+	}
+	groups := map[int32][]int32{}
+	for record := range n {
+		root := find(int32(record)) //nolint:gosec // The budget bounds it.
+		if size[root] > 1 && size[root] <= maxCluster {
+			groups[root] = append(groups[root], int32(record)) //nolint:gosec // The budget bounds it.
+		}
+	}
+	var out []cluster
+	for record := range n {
+		root := find(int32(record)) //nolint:gosec // The budget bounds it.
+		switch {
+		case size[root] > 1 && int(root) == record && groups[root] != nil:
+			out = append(out, cluster{records: groups[root], confidence: confidence[root]})
+		case (size[root] == 1 || size[root] > maxCluster) && m.t.size(record) > 1:
+			if p := m.repeated(record); p >= threshold {
+				out = append(out, cluster{records: []int32{int32(record)}, confidence: p}) //nolint:gosec // The budget bounds it.
+			}
+		}
+	}
+	for i := range out {
+		for _, record := range out[i].records {
+			out[i].rows += m.t.size(int(record))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b cluster) int {
+		return cmp.Or(cmp.Compare(b.confidence, a.confidence), cmp.Compare(b.rows, a.rows), cmp.Compare(a.records[0], b.records[0]))
+	})
+	return out
+}

@@ -1,0 +1,200 @@
+package records
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/similarity"
+)
+
+// level is how well two values agree.
+type level uint8
+
+const (
+	// missing is no evidence: one value, or both, are missing.
+	missing level = iota
+	different
+	similar
+	near
+	equal
+	levels
+)
+
+// field is a compared column.
+type field struct {
+	column          analysis.Column
+	kind            kind
+	values          *dictionary
+	buffer, compact []byte
+
+	// filled is the number of records with a value, counts how often each value occurs.
+	filled int
+	counts []int32
+	// signs has a set of the characters of each value, phonetic the number of its sound.
+	signs    []uint64
+	phonetic []uint32
+	// bits is the evidence of equal values: what coincidence makes as unlikely as bits
+	// tosses of a coin. soundBits is that of equal sounds.
+	bits, soundBits float64
+}
+
+// measureField computes what is known of the values of column j of a table.
+func (t *table) measureField(j int) {
+	f, width := t.fields[j], len(t.fields)
+	f.counts = make([]int32, f.values.size()+1)
+	for at := j; at < len(t.codes); at += width {
+		f.counts[t.codes[at]]++
+	}
+	f.filled = t.records() - int(f.counts[0])
+	f.bits = collision(f.counts, f.filled)
+	if f.kind != words && f.kind != digits {
+		return
+	}
+	f.signs = make([]uint64, len(f.counts))
+	sounds := newDictionary()
+	if f.kind == words {
+		f.phonetic = make([]uint32, len(f.counts))
+	}
+	for n := uint32(1); int(n) < len(f.counts); n++ {
+		text := f.values.text(n)
+		f.signs[n] = characters(text)
+		if f.kind == words {
+			if key := similarity.Phonetic(string(text)); key != "" {
+				f.phonetic[n] = sounds.number([]byte(key))
+			}
+		}
+	}
+	if f.kind == words {
+		counts := make([]int32, sounds.size()+1)
+		for n, count := range f.counts {
+			counts[f.phonetic[n]] += count
+		}
+		f.soundBits = collision(counts, t.records()-int(counts[0]))
+	}
+}
+
+// collision returns the bits that equality of two random values is worth, of values with
+// counts, of which the first is that of missing values.
+func collision(counts []int32, filled int) float64 {
+	if filled < 2 {
+		return 0
+	}
+	pairs := 0.0
+	for _, count := range counts[1:] {
+		pairs += float64(count) * float64(count-1)
+	}
+	return -math.Log2(max(pairs, 1) / (float64(filled) * float64(filled-1)))
+}
+
+// characters returns the set of the letters and digits of a text.
+func characters(text []byte) uint64 {
+	var set uint64
+	for _, b := range text {
+		switch {
+		case 'a' <= b && b <= 'z':
+			set |= 1 << (b - 'a')
+		case '0' <= b && b <= '9':
+			set |= 1 << (26 + b - '0')
+		case b != ' ':
+			set |= 1 << (36 + b%28)
+		}
+	}
+	return set
+}
+
+// surprise returns the evidence of the equality of a value, in bits.
+func (f *field) surprise(number uint32) float64 {
+	return -math.Log2(float64(max(f.counts[number], 1)) / float64(max(f.filled, 1)))
+}
+
+// compare returns how well two values agree.
+func (f *field) compare(a, b uint32) level {
+	switch {
+	case a == 0 || b == 0:
+		return missing
+	case a == b:
+		return equal
+	case f.kind == words:
+		return f.compareWords(a, b)
+	case f.kind == digits:
+		return f.compareDigits(a, b)
+	}
+	return different
+}
+
+// compareDigits compares codes, numbers and dates.
+func (f *field) compareDigits(a, b uint32) level {
+	// A replaced character changes at most two of the set.
+	if bits.OnesCount64(f.signs[a]^f.signs[b]) > 4 {
+		return different
+	}
+	x, y := string(f.values.text(a)), string(f.values.text(b))
+	if len(x) < 3 || len(y) < 3 {
+		return different
+	}
+	switch similarity.Distance(x, y, 2) {
+	case 1:
+		return near
+	case 2:
+		if min(len(x), len(y)) >= 6 {
+			return similar
+		}
+	}
+	if len(x) == 8 && len(y) == 8 && x[:4] == y[:4] && x[4:6] == y[6:] && x[6:] == y[4:6] {
+		return near // The day and the month are swapped.
+	}
+	return different
+}
+
+// Similarities from which words agree.
+const (
+	nearWords    = 0.92
+	similarWords = 0.85
+)
+
+// compareWords compares names and other texts.
+func (f *field) compareWords(a, b uint32) level {
+	common := bits.OnesCount64(f.signs[a] & f.signs[b])
+	if 2*common < min(bits.OnesCount64(f.signs[a]), bits.OnesCount64(f.signs[b])) {
+		return different
+	}
+	x, y := string(f.values.text(a)), string(f.values.text(b))
+	errors := 1
+	if min(len(x), len(y)) >= 8 {
+		errors = 2
+	}
+	distance := similarity.Distance(x, y, errors)
+	// Texts with other numbers are other things: house 12 is not house 13.
+	if (f.signs[a]|f.signs[b])>>26&0x3ff != 0 && number(x) != number(y) {
+		if distance <= 1 && len(x) >= 8 {
+			return similar
+		}
+		return different
+	}
+	if distance <= errors && min(len(x), len(y)) >= 3 {
+		return near
+	}
+	jaro := similarity.JaroWinkler(x, y)
+	switch {
+	case jaro >= nearWords && min(len(x), len(y)) >= 4:
+		return near
+	case jaro >= similarWords, f.phonetic[a] != 0 && f.phonetic[a] == f.phonetic[b], similarity.Abbreviates(x, y),
+		similarity.Abbreviates(y, x):
+		return similar
+	case strings.IndexByte(x, ' ') > 0 && strings.IndexByte(y, ' ') > 0 && similarity.TokenSet(x, y) >= 0.66:
+		return similar
+	}
+	return different
+}
+
+// number returns the digits of a text.
+func number(text string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+}
