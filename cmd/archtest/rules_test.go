@@ -74,12 +74,14 @@ var allowed = map[string][]string{
 	"engine/ingest/parquetbody": {"engine", "engine/sqltype", "engine/ingest/staging"},
 	"engine/analysis":           {"engine", "engine/sqltype"},
 	// Each analysis reads a table through the contract only.
-	"engine/analysis/anomaly":  {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/profile"},
+	"engine/analysis/anomaly": {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/profile",
+		"engine/analysis/relation"},
 	"engine/analysis/changes":  {"engine", "engine/sqltype", "engine/analysis"},
 	"engine/analysis/mapping":  {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/semantic"},
 	"engine/analysis/profile":  {"engine", "engine/sqltype", "engine/analysis"},
 	"engine/analysis/records":  {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/similarity"},
-	"engine/analysis/rules":    {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/profile"},
+	"engine/analysis/relation": {"engine", "engine/sqltype", "engine/analysis"},
+	"engine/analysis/rules":    {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/profile", "engine/analysis/relation"},
 	"engine/analysis/semantic": {"engine", "engine/sqltype", "engine/analysis"},
 	"engine/analysis/values":   {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/similarity"},
 	// Texts that are alike.

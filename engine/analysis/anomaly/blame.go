@@ -1,0 +1,291 @@
+package anomaly
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/lakewarden/lakewarden/engine/analysis"
+)
+
+// cell is a cell that is blamed.
+type cell struct {
+	row    *row
+	column int
+	kind   string
+	score  float64
+	// expected is the value or range that fits; "" if it is unknown. certain reports that it
+	// is the only value that fits.
+	expected string
+	certain  bool
+	reason   string
+	check    *check
+}
+
+// blame returns the cells that are probably wrong.
+func (d *detector) blame() []cell {
+	visible := map[string]bool{}
+	for _, c := range d.in.Columns {
+		visible[c.Name] = true
+	}
+	var out []cell
+	for _, r := range d.order {
+		if r.numbers == nil {
+			continue
+		}
+		for _, c := range d.judge(r) {
+			if visible[d.column(c.column).Name] {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+func (r *row) number(i int) float64 { return r.numbers[i] }
+
+// judge decides which cells of a row are to blame.
+func (d *detector) judge(r *row) []cell {
+	var cells []cell
+	blamed := map[int]int{}
+	put := func(c cell) {
+		if at, ok := blamed[c.column]; ok {
+			if cells[at].score < c.score {
+				cells[at] = c
+			}
+			return
+		}
+		blamed[c.column] = len(cells)
+		cells = append(cells, c)
+	}
+	var open []hit
+	for _, h := range r.hits {
+		switch {
+		case h.check.column < 0:
+			open = append(open, h)
+		case h.check.distant && d.usualHere(r, h.check.column):
+		default:
+			put(cell{row: r, column: h.check.column, kind: h.check.kind, score: h.check.score, expected: h.expected,
+				reason: h.check.reason, check: h.check})
+		}
+	}
+	for {
+		open = slices.DeleteFunc(open, func(h hit) bool { return d.explained(h, blamed) })
+		if len(open) == 0 {
+			break
+		}
+		column, score := d.suspect(r, open)
+		put(d.convict(r, open, column, score))
+	}
+	for i := range cells {
+		d.unit(&cells[i])
+	}
+	return cells
+}
+
+// explained reports whether a violation is due to a cell that is blamed already.
+func (d *detector) explained(h hit, blamed map[int]int) bool {
+	for column := range h.check.weights {
+		if _, ok := blamed[column]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// usualHere reports whether a number far from all others is usual within its group.
+func (d *detector) usualHere(r *row, column int) bool {
+	for i := range d.models {
+		m := &d.models[i]
+		if m.column != column || m.less >= 0 || len(m.by) == 0 {
+			continue
+		}
+		if u, ok := m.distance(d.keyOf(m.by, r), m.value(r.number)); ok && u < 1 {
+			return true
+		}
+	}
+	return d.cleared(r, column)
+}
+
+func (d *detector) keyOf(columns []int, r *row) [2]int32 {
+	if len(columns) == 0 {
+		return [2]int32{}
+	}
+	return d.key(columns, func(c int) int32 { return r.codes[c] })
+}
+
+// suspect returns the column that the violations tell most against, and by how much.
+func (d *detector) suspect(r *row, open []hit) (column int, margin float64) {
+	scores := map[int]float64{}
+	for _, h := range open {
+		for c, w := range h.check.weights {
+			scores[c] += w
+		}
+	}
+	columns := make([]int, 0, len(scores))
+	for c := range scores {
+		columns = append(columns, c)
+	}
+	slices.Sort(columns)
+	for _, c := range columns {
+		if len(columns) > 1 && d.cleared(r, c) {
+			scores[c] -= 1.5
+		}
+		scores[c] += d.evidence(r, open, c)
+	}
+	best := columns[0]
+	second := math.Inf(-1)
+	for _, c := range columns[1:] {
+		switch diff := scores[c] - scores[best]; {
+		case diff > 1e-9 || diff > -1e-9 && d.rather(c, best):
+			second = max(second, scores[best])
+			best = c
+		default:
+			second = max(second, scores[c])
+		}
+	}
+	return best, scores[best] - second
+}
+
+// rather reports whether of two columns that equally much tells against, the first is to
+// blame: a wrong number hardly ever fits other rows, so a text is rather wrong.
+func (d *detector) rather(a, b int) bool {
+	return d.column(a).Kind() == analysis.KindText && d.column(b).Kind() != analysis.KindText
+}
+
+// cleared reports whether the row keeps a strict relation that gives the value of the column.
+func (d *detector) cleared(r *row, column int) bool {
+	for _, c := range d.checks {
+		if !c.strict || c.weights[column] == 0 || slices.ContainsFunc(r.hits, func(h hit) bool { return h.check == c }) {
+			continue
+		}
+		switch {
+		case c.equal != nil:
+			if !math.IsNaN(c.equal.Residual(r.number)) {
+				return true
+			}
+		case c.parts != nil:
+			if !math.IsNaN(d.sample.Difference(*c.parts, r.number)) {
+				return true
+			}
+		case c.depends != nil && c.depends.To == column:
+			if m, ok := c.depends.modes[d.keyOf(c.depends.From, r)]; ok && m.total >= 5 && m.code == r.codes[column] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// evidence returns how much likelier the row becomes if the column is repaired.
+func (d *detector) evidence(r *row, open []hit, column int) float64 {
+	repaired, ok := d.repair(r, open, column)
+	if !ok {
+		return 0
+	}
+	changed := func(c int) float64 {
+		if c == column {
+			return repaired
+		}
+		return r.numbers[c]
+	}
+	sum := 0.0
+	for i := range d.models {
+		m := &d.models[i]
+		if m.column != column && m.less != column {
+			continue
+		}
+		key := d.keyOf(m.by, r)
+		before, known := m.distance(key, m.value(r.number))
+		after, also := m.distance(key, m.value(changed))
+		if known && also {
+			sum += min(before, 1.5) - min(after, 1.5)
+		}
+	}
+	return max(-2, min(2, 0.5*sum))
+}
+
+// repair returns the number of a column that repairs a violation.
+func (d *detector) repair(r *row, open []hit, column int) (float64, bool) {
+	for _, h := range open {
+		if h.check.equal != nil {
+			if v, ok := h.check.equal.Repaired(column, r.number); ok && h.check.weights[column] > 0 {
+				return v, true
+			}
+		}
+		if h.check.depends != nil && h.check.depends.To == column && d.column(column).Numeric() {
+			if v, err := strconv.ParseFloat(h.expected, 64); err == nil {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// convict describes why a column is blamed, with the value that fits.
+func (d *detector) convict(r *row, open []hit, column int, margin float64) cell {
+	out := cell{row: r, column: column, score: -1}
+	for _, h := range open {
+		if h.check.weights[column] == 0 || h.check.score <= out.score {
+			continue
+		}
+		out.kind, out.score, out.reason, out.check = h.check.kind, h.check.score, h.check.reason, h.check
+		out.expected, out.certain = "", false
+		switch {
+		case h.check.depends != nil && h.check.depends.To == column:
+			out.expected, out.certain = h.expected, h.check.strict && h.support >= 20 && margin >= 0.35
+		case h.check.equal != nil:
+			if v, ok := h.check.equal.Repaired(column, r.number); ok {
+				out.expected = strconv.FormatFloat(math.Round(v*1e4)/1e4, 'f', -1, 64)
+				out.certain = h.check.equal.Modulus == 0 && margin >= 0.35 && v == math.Trunc(v)
+			}
+		case h.check.group != nil && h.check.group.column == column:
+			out.expected = h.expected
+		}
+	}
+	return out
+}
+
+// units are factors between units that people mix up.
+var units = []float64{10, 60, 100, 1000}
+
+// unit names the factor by which a number differs from the one that fits.
+func (d *detector) unit(c *cell) {
+	if c.check.depends == nil && c.check.equal == nil && c.check.group == nil || !d.column(c.column).Numeric() {
+		return
+	}
+	v := c.row.numbers[c.column]
+	fits, err := strconv.ParseFloat(c.expected, 64)
+	if m := c.check.group; m != nil && err != nil {
+		for i := range d.models {
+			if d.models[i].column == m.column && d.models[i].less < 0 {
+				if g, ok := d.models[i].groups[d.keyOf(d.models[i].by, c.row)]; ok {
+					if fits, err = g.median, nil; d.models[i].log {
+						fits = math.Exp(g.median)
+					}
+				}
+			}
+		}
+	}
+	if err != nil || fits == 0 || math.IsNaN(v) {
+		return
+	}
+	ratio, exact := v/fits, c.check.group == nil
+	if exact && ratio == -1 {
+		c.kind, c.reason = kindSign, c.reason+", and the sign is wrong"
+		return
+	}
+	near := 0.001
+	if !exact {
+		near = 0.25
+	}
+	for _, u := range units {
+		for _, f := range []float64{u, 1 / u} {
+			if math.Abs(ratio/f-1) <= near {
+				c.kind, c.reason = kindUnit, fmt.Sprintf("%s, and the value is about %g times as large", c.reason, f)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package anomaly
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/profile"
+)
+
+// categories adds the checks of texts that are rare where the others are frequent: those that
+// are like a frequent one, and those below a gap between the frequencies.
+func (d *detector) categories(i int) {
+	values := d.counts[i]
+	if len(values) < 2 || d.total < 200 || int64(len(values))*20 > d.total {
+		return
+	}
+	var typos, likely []string
+	var frequent []profile.Value
+	for _, v := range values {
+		if v.Rows*1000 >= d.total && len(frequent) < 500 {
+			frequent = append(frequent, v)
+		}
+	}
+	for _, v := range values[len(frequent):] {
+		if len(typos) == 1000 {
+			break
+		}
+		for _, f := range frequent {
+			if f.Rows >= 200*v.Rows && alike(v.Value, f.Value) {
+				typos, likely = append(typos, engine.QuoteString(v.Value)), append(likely, f.Value)
+				break
+			}
+		}
+	}
+	c := d.column(i)
+	if len(typos) > 0 {
+		d.add(check{kind: kindCategory, column: i, score: 0.88, where: c.Quoted() + " IN (" + strings.Join(typos, ", ") + ")",
+			expected: "a value like " + likely[0], reason: fmt.Sprintf("the value is rare in %s and is like a frequent one", c.Name)})
+	}
+	core, rest := 0, int64(0)
+	for at := range values[:min(len(values), 50)] {
+		if at+1 < len(values) && values[at].Rows >= 200*values[at+1].Rows {
+			core = at + 1
+			break
+		}
+	}
+	if core < 2 {
+		return
+	}
+	list := make([]string, core)
+	for at, v := range values {
+		if at < core {
+			list[at] = engine.QuoteString(v.Value)
+		} else {
+			rest += v.Rows
+		}
+	}
+	if rest*300 <= d.total {
+		d.add(check{kind: kindCategory, column: i, score: 0.85, where: c.Quoted() + " NOT IN (" + strings.Join(list, ", ") + ")",
+			expected: "one of " + profile.Count(int64(core), "frequent value"),
+			reason:   fmt.Sprintf("%s has %s otherwise", c.Name, profile.Count(int64(core), "value"))})
+	}
+}
+
+// alike reports whether two texts are equal but for case and spaces, or, from four
+// characters on, for one slip of the pen.
+func alike(a, b string) bool {
+	x, y := strings.ToLower(strings.Join(strings.Fields(a), "")), strings.ToLower(strings.Join(strings.Fields(b), ""))
+	return x == y || slip([]rune(x), []rune(y))
+}
+
+// slip reports whether one character is added, left out, replaced or swapped with its
+// neighbour. Digits are not compared, because other numbers are other values.
+func slip(a, b []rune) bool {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	if len(b) < 4 || len(a) > len(b)+1 {
+		return false
+	}
+	for _, r := range a {
+		if r >= '0' && r <= '9' {
+			return false
+		}
+	}
+	at := 0
+	for at < len(b) && a[at] == b[at] {
+		at++
+	}
+	rest := func(x []rune, n int) string { return string(x[min(n, len(x)):]) }
+	if len(a) > len(b) {
+		return rest(a, at+1) == rest(b, at)
+	}
+	return rest(a, at+1) == rest(b, at+1) || at+1 < len(b) && a[at] == b[at+1] && a[at+1] == b[at] && rest(a, at+2) == rest(b, at+2)
+}
+
+// swaps adds the checks of two columns of which each has a value that only the other has
+// otherwise.
+func (d *detector) swaps() {
+	for i := range d.counts {
+		for j := i + 1; j < len(d.counts); j++ {
+			a, b := d.column(i), d.column(j)
+			if a.Kind() != analysis.KindText || b.Kind() != analysis.KindText || a.Masked || b.Masked || d.counts[i] == nil || d.counts[j] == nil {
+				continue
+			}
+			onlyA, onlyB := only(d.counts[i], d.counts[j]), only(d.counts[j], d.counts[i])
+			if len(onlyA) == 0 || len(onlyB) == 0 {
+				continue
+			}
+			where := fmt.Sprintf("(%s IN (%s) AND %s IN (%s))", a.Quoted(), strings.Join(onlyB, ", "), b.Quoted(), strings.Join(onlyA, ", "))
+			for _, pair := range [][2]int{{i, j}, {j, i}} {
+				d.add(check{kind: kindSwap, column: pair[0], score: 0.95, where: where,
+					expected: "the value of " + d.column(pair[1]).Name,
+					reason:   fmt.Sprintf("the value usually belongs in %s, and that of %s here", d.column(pair[1]).Name, d.column(pair[1]).Name)})
+			}
+		}
+	}
+}
+
+// only returns the values, quoted, that are at least a hundred times as frequent in a as in b.
+func only(a, b []profile.Value) []string {
+	other := make(map[string]int64, len(b))
+	for _, v := range b {
+		other[v.Value] = v.Rows
+	}
+	var out []string
+	for _, v := range a {
+		if v.Rows >= 100*max(1, other[v.Value]) {
+			out = append(out, engine.QuoteString(v.Value))
+		}
+	}
+	return out
+}

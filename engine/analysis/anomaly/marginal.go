@@ -1,0 +1,271 @@
+package anomaly
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/profile"
+	"github.com/lakewarden/lakewarden/engine/analysis/relation"
+)
+
+const (
+	// tail is how many times the distance between the 90 % and the 99 % quantile lies between
+	// the latter and the fence: what a tail that halves evenly reaches in a million rows.
+	tail = 4
+	// fewValues is the number of values up to which all values of a column are counted.
+	fewValues = 2000
+)
+
+// countValues counts the values of columns that have few.
+func (d *detector) countValues(ctx context.Context) error {
+	d.counts = make([][]profile.Value, len(d.profiles))
+	for i, p := range d.profiles {
+		kind := p.Column.Kind()
+		if !p.Exact || p.Distinct > fewValues || p.Distinct < 2 || p.Long > 0 || kind != analysis.KindText && kind != analysis.KindInteger {
+			continue
+		}
+		q := p.Column.Quoted()
+		rows, err := d.in.Texts(ctx, fmt.Sprintf("SELECT CAST(%s AS VARCHAR), CAST(count(*) AS VARCHAR) FROM %s WHERE %s IS NOT NULL "+
+			"GROUP BY %s ORDER BY count(*) DESC, %s LIMIT %d", q, d.in.Table.From(p.Column), q, q, q, fewValues))
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			n, _ := strconv.ParseInt(*row[1], 10, 64)
+			d.counts[i] = append(d.counts[i], profile.Value{Value: *row[0], Rows: n})
+		}
+	}
+	return nil
+}
+
+// marginal adds the checks of single columns.
+func (d *detector) marginal(ctx context.Context) error {
+	clocks := d.sample.Clocks()
+	for i, p := range d.profiles {
+		if p.Present() < minRows || p.Column.Masked {
+			continue
+		}
+		kind := p.Column.Kind()
+		switch {
+		case slices.Contains(clocks, i):
+			d.clock(i)
+		case p.Column.Numeric():
+			if d.edges(i) {
+				continue
+			}
+			if err := d.fences(ctx, i); err != nil {
+				return err
+			}
+			d.sign(i)
+		case kind == analysis.KindDate || kind == analysis.KindTimestamp:
+			if err := d.fences(ctx, i); err != nil {
+				return err
+			}
+		case kind == analysis.KindText:
+			if err := d.formats(ctx, i); err != nil {
+				return err
+			}
+			d.categories(i)
+		}
+	}
+	d.swaps()
+	return nil
+}
+
+// clock adds the check of times of day as in 2359.
+func (d *detector) clock(i int) {
+	q := d.column(i).Quoted()
+	d.add(check{kind: kindTime, column: i, score: 0.97, expected: "a time from 0 to 2400, with minutes below 60",
+		reason: d.column(i).Name + " holds times as in 2359, but this is none",
+		where:  fmt.Sprintf("(%s < 0 OR %s > 2400 OR %s %% 100 >= 60)", q, q, q)})
+}
+
+// quantiles returns the quantiles of a profile as numbers like those of the sample.
+func (d *detector) quantiles(ctx context.Context, i int) (map[float64]float64, error) {
+	p, out := d.profiles[i], map[float64]float64{}
+	if p.Column.Numeric() {
+		for level, value := range p.Quantiles {
+			if v, err := strconv.ParseFloat(value, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+				out[level] = v
+			}
+		}
+		return out, nil
+	}
+	number := relation.Number(p.Column)
+	return out, d.in.Each(ctx, "SELECT quantile_disc(x, 0.01), quantile_disc(x, 0.1), quantile_disc(x, 0.5), quantile_disc(x, 0.9), "+
+		"quantile_disc(x, 0.99) FROM (SELECT "+number+" AS x FROM "+d.in.Table.From(p.Column)+")", func(r engine.Row) error {
+		for at, level := range []float64{0.01, 0.1, 0.5, 0.9, 0.99} {
+			out[level] = r.Float64(at)
+		}
+		return nil
+	})
+}
+
+// fences adds the check of numbers and dates far beyond the others.
+func (d *detector) fences(ctx context.Context, i int) error {
+	p := d.profiles[i]
+	if p.Distinct < 10 {
+		return nil
+	}
+	q, err := d.quantiles(ctx, i)
+	if err != nil || len(q) < 5 {
+		return err
+	}
+	low, high := fences(q)
+	if !(low < high) {
+		return nil
+	}
+	x, median := relation.Number(p.Column), q[0.5]
+	outside := func(low, high float64) string {
+		return fmt.Sprintf("(%s < %s OR %s > %s)", x, float(low), x, float(high))
+	}
+	// A value that occurs often is no slip, unless it is much farther away.
+	often := max(5, d.total/10_000)
+	farLow, farHigh := median-5*(median-low), median+5*(high-median)
+	usual := []string{}
+	err = d.in.Each(ctx, fmt.Sprintf("SELECT x, count(*) FROM (SELECT %s AS x FROM %s) WHERE x < %s OR x > %s GROUP BY x "+
+		"HAVING count(*) >= %d AND x BETWEEN %s AND %s ORDER BY x LIMIT 500", x, d.in.Table.From(p.Column), float(low), float(high),
+		often, float(farLow), float(farHigh)), func(r engine.Row) error {
+		usual = append(usual, float(r.Float64(0)))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	where := outside(low, high)
+	if len(usual) > 0 {
+		where = "(" + where + " AND " + x + " NOT IN (" + strings.Join(usual, ", ") + "))"
+	}
+	n, err := d.in.Rows(ctx, where, p.Column)
+	if err != nil || n == 0 || float64(n) > 0.005*float64(p.Present()) {
+		return err
+	}
+	d.add(check{kind: kindRange, column: i, score: 0.85, where: where, distant: true,
+		expected: "mostly " + p.Quantiles[0.01] + " to " + p.Quantiles[0.99],
+		reason:   fmt.Sprintf("98 %% of %s are between %s and %s", p.Column.Name, p.Quantiles[0.01], p.Quantiles[0.99])})
+	return nil
+}
+
+// fences returns the bounds beyond which a value is unusual, on the scale, linear or
+// logarithmic, that is wider.
+func fences(q map[float64]float64) (low, high float64) {
+	unit := (q[0.99] - q[0.01]) / 20
+	low = q[0.01] - tail*max(q[0.1]-q[0.01], unit)
+	high = q[0.99] + tail*max(q[0.99]-q[0.9], unit)
+	if q[0.9] > 0 && q[0.99] > q[0.9] && q[0.5] >= 0 {
+		high = max(high, q[0.99]*math.Pow(q[0.99]/q[0.9], tail))
+	}
+	if q[0.1] < 0 && q[0.01] < q[0.1] && q[0.5] <= 0 {
+		low = min(low, q[0.01]*math.Pow(q[0.01]/q[0.1], tail))
+	}
+	return low, high
+}
+
+// sign adds the check of negative numbers where the others are positive.
+func (d *detector) sign(i int) {
+	p := d.profiles[i]
+	least, typical := p.Quantile(0.01), p.Quantile(0.1)
+	if !(least > 0) || !strings.HasPrefix(p.Min, "-") {
+		return
+	}
+	// The tail of a distribution would come close to zero before it turns negative.
+	negatives, large, small := 0, 0, 0
+	for _, v := range d.sample.Numbers[i] {
+		switch {
+		case v < 0 && -v >= typical/2:
+			large++
+			negatives++
+		case v < 0:
+			negatives++
+		case v < least/2:
+			small++
+		}
+	}
+	if negatives > 0 && (large*2 < negatives || small > 3*negatives) {
+		return
+	}
+	d.add(check{kind: kindSign, column: i, score: 0.95, where: p.Column.Quoted() + " < 0", expected: "a positive number",
+		reason: "nearly all values of " + p.Column.Name + " are positive"})
+}
+
+// edges adds the check of whole numbers beyond the bounds of a range whose values are all
+// frequent, as of months and days. It reports whether the column has such a range.
+func (d *detector) edges(i int) bool {
+	c := d.column(i)
+	if c.Kind() != analysis.KindInteger || d.counts[i] == nil || len(d.counts[i]) > 400 {
+		return false
+	}
+	if d.nearlyConstant(i) {
+		return true
+	}
+	values := slices.Clone(d.counts[i])
+	numbers := make(map[string]int64, len(values))
+	for _, v := range values {
+		numbers[v.Value], _ = strconv.ParseInt(v.Value, 10, 64)
+	}
+	least := values[0].Rows // of the frequent values
+	for _, v := range values {
+		if v.Rows*20 >= values[0].Rows {
+			least = v.Rows
+		}
+	}
+	slices.SortFunc(values, func(a, b profile.Value) int { return int(min(1, max(-1, numbers[a.Value]-numbers[b.Value]))) })
+	first, last := -1, -1
+	for at, v := range values {
+		if v.Rows*10 >= least {
+			if first < 0 {
+				first = at
+			}
+			last = at
+		}
+	}
+	if last-first < 5 || numbers[values[last].Value]-numbers[values[first].Value] != int64(last-first) {
+		return false
+	}
+	below, above := int64(0), int64(0)
+	for at, v := range values {
+		if at < first {
+			below += v.Rows
+		} else if at > last {
+			above += v.Rows
+		}
+	}
+	q, parts := c.Quoted(), []string{}
+	if below > 0 && below*8 <= values[first].Rows && below*500 <= d.total {
+		parts = append(parts, q+" < "+values[first].Value)
+	}
+	if above > 0 && above*8 <= values[last].Rows && above*500 <= d.total {
+		parts = append(parts, q+" > "+values[last].Value)
+	}
+	if len(parts) > 0 {
+		d.add(check{kind: kindRange, column: i, score: 0.93, where: "(" + strings.Join(parts, " OR ") + ")",
+			expected: values[first].Value + " to " + values[last].Value,
+			reason:   fmt.Sprintf("%s takes all values from %s to %s", c.Name, values[first].Value, values[last].Value)})
+	}
+	return below == 0 && above == 0 || len(parts) > 0
+}
+
+// nearlyConstant adds the check of years other than the only frequent one. It reports
+// whether the column has one value nearly everywhere.
+func (d *detector) nearlyConstant(i int) bool {
+	values := d.counts[i]
+	rest := d.profiles[i].Present() - values[0].Rows
+	year, _ := strconv.ParseInt(values[0].Value, 10, 64)
+	if rest*200 > d.total {
+		return false
+	}
+	if year >= 1900 && year <= 2100 {
+		q := d.column(i).Quoted()
+		d.add(check{kind: kindRange, column: i, score: 0.9, where: q + " <> " + values[0].Value, expected: values[0].Value,
+			reason: fmt.Sprintf("nearly all values of %s are %s", d.column(i).Name, values[0].Value)})
+	}
+	return true
+}
+
+func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,101 @@
+package anomaly
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/profile"
+)
+
+// cite adds the findings up to the limit and reads their rows. It returns the rows.
+func (d *detector) cite(ctx context.Context, result *Result, cells []cell) ([]analysis.CitedRow, error) {
+	shown := cells[:min(len(cells), d.in.Limit)]
+	var rows []*row
+	number := map[*row]int{}
+	involved := map[string]bool{}
+	for _, c := range shown {
+		if number[c.row] == 0 {
+			rows = append(rows, c.row)
+			number[c.row] = len(rows)
+		}
+		involved[d.column(c.column).Name] = true
+		for i := range c.check.weights {
+			involved[d.column(i).Name] = true
+		}
+	}
+	var names []string
+	for _, c := range d.in.Table.Columns {
+		if involved[c.Name] && len(names) < analysis.MaxCited {
+			names = append(names, c.Name)
+		}
+	}
+	columns := d.in.Table.Citable(names...)
+	cited := make([]analysis.CitedRow, len(rows))
+	read := slices.Clone(d.sample.Columns)
+	for _, c := range columns {
+		if !slices.ContainsFunc(read, func(o analysis.Column) bool { return o.Name == c.Name }) {
+			read = append(read, c)
+		}
+	}
+	for part := range slices.Chunk(rows, perStatement) {
+		sql := fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s IN (%s) ORDER BY ALL", analysis.ShownAll(columns), d.identity(),
+			d.in.Table.From(read...), d.identity(), identities(part))
+		err := d.in.Each(ctx, sql, func(r engine.Row) error {
+			n := number[d.rows[r.Int64(len(columns))]]
+			if cited[n-1].Row == 0 {
+				cited[n-1] = d.in.Table.Cite(n, columns, r)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range shown {
+		f := Finding{Row: number[c.row], Column: d.column(c.column).Name, Kind: c.kind, Score: c.score, Reason: c.reason}
+		if c.expected != "" {
+			expected := c.expected
+			f.Expected = &expected
+		}
+		result.Findings = append(result.Findings, f)
+	}
+	result.Rows = append(result.Rows, cited...)
+	return cited, nil
+}
+
+// text tells what was found, with up to three examples.
+func (d *detector) text(result Result, rows []analysis.CitedRow) (string, []analysis.Reference) {
+	references := []analysis.Reference{}
+	if len(result.Counts) == 0 {
+		return fmt.Sprintf("All %s of the table %s are as the other rows suggest.", profile.Count(d.total, "row"), d.in.Table.Name), references
+	}
+	all := int64(0)
+	parts := make([]string, 0, len(result.Counts))
+	counts := slices.Clone(result.Counts)
+	slices.SortStableFunc(counts, func(a, b Count) int { return int(min(1, max(-1, b.Cells-a.Cells))) })
+	for _, c := range counts {
+		all += c.Cells
+		parts = append(parts, fmt.Sprintf("%s in %s (%s)", profile.Count(c.Cells, "cell"), c.Column, strings.ReplaceAll(c.Kind, "_", " ")))
+	}
+	sentences := []string{fmt.Sprintf("%s of the %s of the table %s look wrong: %s.", profile.Count(all, "cell"),
+		profile.Count(d.total, "row"), d.in.Table.Name, profile.List(parts, 4))}
+	kinds := map[string]bool{}
+	for _, f := range result.Findings {
+		if kinds[f.Column+f.Kind] || len(references) == 3 {
+			continue
+		}
+		kinds[f.Column+f.Kind] = true
+		ref := analysis.Reference{Row: f.Row, Column: f.Column, Value: rows[f.Row-1].Values[f.Column]}
+		references = append(references, ref)
+		sentence := fmt.Sprintf("In row %d, %s %s stands out, because %s", f.Row, f.Column, ref.Tag(), f.Reason)
+		if f.Expected != nil {
+			sentence += "; expected is " + *f.Expected
+		}
+		sentences = append(sentences, sentence+".")
+	}
+	return strings.Join(sentences, " "), references
+}
