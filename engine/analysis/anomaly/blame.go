@@ -21,7 +21,12 @@ type cell struct {
 	certain  bool
 	reason   string
 	check    *check
+	// weight is the largest weight of a violation against the column.
+	weight float64
 }
+
+// certain is the weight from which on a single violation is enough to blame a column.
+const certain = 0.75
 
 // blame returns the cells that are probably wrong.
 func (d *detector) blame() []cell {
@@ -75,13 +80,26 @@ func (d *detector) judge(r *row) []cell {
 		if len(open) == 0 {
 			break
 		}
-		column, score := d.suspect(r, open)
-		put(d.convict(r, open, column, score))
+		column, margin := d.suspect(r, open)
+		found := d.convict(r, open, column, margin)
+		if found.weight >= certain || d.rests(r, found) {
+			put(found)
+			continue
+		}
+		// Nothing but a weak dependency tells against the column.
+		open = slices.DeleteFunc(open, func(h hit) bool { return h.check.weights[column] > 0 })
 	}
 	for i := range cells {
 		d.unit(&cells[i])
 	}
 	return cells
+}
+
+// rests reports whether a dependency on one column is broken though other relations give the
+// value that it determines: then it is the column that is wrong.
+func (d *detector) rests(r *row, c cell) bool {
+	f := c.check.depends
+	return f != nil && !c.check.ignored && len(f.From) == 1 && f.From[0] == c.column && d.cleared(r, f.To)
 }
 
 // explained reports whether a violation is due to a cell that is blamed already.
@@ -132,7 +150,7 @@ func (d *detector) suspect(r *row, open []hit) (column int, margin float64) {
 		if len(columns) > 1 && d.cleared(r, c) {
 			scores[c] -= 1.5
 		}
-		scores[c] += d.evidence(r, open, c)
+		scores[c] += d.evidence(r, open, c) + d.placed(r, open, c)
 	}
 	best := columns[0]
 	second := math.Inf(-1)
@@ -149,9 +167,19 @@ func (d *detector) suspect(r *row, open []hit) (column int, margin float64) {
 }
 
 // rather reports whether of two columns that equally much tells against, the first is to
-// blame: a wrong number hardly ever fits other rows, so a text is rather wrong.
+// blame: a wrong number hardly ever fits other rows, so a text is rather wrong, and a stamp
+// is rather wrong than one of its parts.
 func (d *detector) rather(a, b int) bool {
-	return d.column(a).Kind() == analysis.KindText && d.column(b).Kind() != analysis.KindText
+	rank := func(i int) int {
+		switch d.column(i).Kind() {
+		case analysis.KindText:
+			return 0
+		case analysis.KindTimestamp, analysis.KindDate:
+			return 1
+		}
+		return 2
+	}
+	return rank(a) < rank(b)
 }
 
 // cleared reports whether the row keeps a strict relation that gives the value of the column.
@@ -169,7 +197,7 @@ func (d *detector) cleared(r *row, column int) bool {
 			if !math.IsNaN(d.sample.Difference(*c.parts, r.number)) {
 				return true
 			}
-		case c.depends != nil && c.depends.To == column:
+		case c.depends != nil && c.depends.To == column && !c.ignored:
 			if m, ok := c.depends.modes[d.keyOf(c.depends.From, r)]; ok && m.total >= 5 && m.code == r.codes[column] {
 				return true
 			}
@@ -193,7 +221,7 @@ func (d *detector) evidence(r *row, open []hit, column int) float64 {
 	sum := 0.0
 	for i := range d.models {
 		m := &d.models[i]
-		if m.column != column && m.less != column {
+		if m.column != column && m.less != column || d.circular(open, m) {
 			continue
 		}
 		key := d.keyOf(m.by, r)
@@ -204,6 +232,17 @@ func (d *detector) evidence(r *row, open []hit, column int) float64 {
 		}
 	}
 	return max(-2, min(2, 0.5*sum))
+}
+
+// circular reports whether a model is about columns of one violated equation, so that it
+// tells nothing new.
+func (d *detector) circular(open []hit, m *model) bool {
+	for _, h := range open {
+		if m.less >= 0 && h.check.equal != nil && h.check.weights[m.column] > 0 && h.check.weights[m.less] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // repair returns the number of a column that repairs a violation.
@@ -227,14 +266,15 @@ func (d *detector) repair(r *row, open []hit, column int) (float64, bool) {
 func (d *detector) convict(r *row, open []hit, column int, margin float64) cell {
 	out := cell{row: r, column: column, score: -1}
 	for _, h := range open {
-		if h.check.weights[column] == 0 || h.check.score <= out.score {
+		w := h.check.weights[column]
+		if out.weight = max(out.weight, w); w == 0 || h.check.score <= out.score {
 			continue
 		}
 		out.kind, out.score, out.reason, out.check = h.check.kind, h.check.score, h.check.reason, h.check
 		out.expected, out.certain = "", false
 		switch {
 		case h.check.depends != nil && h.check.depends.To == column:
-			out.expected, out.certain = h.expected, h.check.strict && h.support >= 20 && margin >= 0.35
+			out.expected, out.certain = h.expected, h.check.strict && !h.check.ignored && h.support >= 20 && margin >= 0.35
 		case h.check.equal != nil:
 			if v, ok := h.check.equal.Repaired(column, r.number); ok {
 				out.expected = strconv.FormatFloat(math.Round(v*1e4)/1e4, 'f', -1, 64)

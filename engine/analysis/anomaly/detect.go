@@ -98,6 +98,10 @@ type check struct {
 	group   *groupCheck
 	// strict reports that a row which keeps the relation clears its columns.
 	strict bool
+	// ignored reports that a dependency has exceptions, so that it says little.
+	ignored bool
+	// reported reports that the check found rows.
+	reported bool
 	// distant reports that what the check finds may be usual within its group.
 	distant bool
 }
@@ -167,7 +171,7 @@ func (d *detector) answer(ctx context.Context, result Result, cells []cell) (ana
 	})
 	result.Counts = countCells(d, cells)
 	for _, c := range d.checks {
-		if c.strict && (c.equal != nil || c.depends != nil || c.parts != nil) && len(result.Relations) < 50 {
+		if c.strict && !c.ignored && (c.equal != nil || c.depends != nil || c.parts != nil) && len(result.Relations) < 50 {
 			result.Relations = append(result.Relations, c.reason)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -81,7 +82,7 @@ func (d *detector) grouped(context.Context) error {
 	by := d.groupings()
 	clocks := s.Clocks()
 	for i, c := range s.Columns {
-		if !c.Numeric() || s.Distinct[i] < 20 || slices.Contains(clocks, i) {
+		if !c.Numeric() || s.Distinct[i] < 20 || slices.Contains(clocks, i) || c.Key || c.Unique || s.Distinct[i]*10 > s.Rows*9 {
 			continue
 		}
 		if m, ok := d.best(model{column: i, less: -1, log: d.positive(i)}, by, 0.5); ok {
@@ -233,7 +234,14 @@ func (d *detector) best(m model, by [][]int, most float64) (model, bool) {
 	}
 	slices.Sort(z)
 	q90, q99 := z[len(z)*90/100], z[len(z)*99/100]
+	// Groups explain a number only if few values are far from their group.
+	if q99 > 6*max(q90, 1) {
+		return m, false
+	}
 	m.limit = max(6, q99+tail*max(q99-q90, 0.5))
+	if os.Getenv("ANOM") != "" {
+		fmt.Println("MODEL", s.Columns[m.column].Name, m.less, m.by, m.log, m.clock, q90, q99, z[len(z)*999/1000], m.limit, least)
+	}
 	return m, true
 }
 

@@ -62,7 +62,9 @@ func (d *detector) marginal(ctx context.Context) error {
 			if err := d.fences(ctx, i); err != nil {
 				return err
 			}
-			d.sign(i)
+			if err := d.sign(ctx, i); err != nil {
+				return err
+			}
 		case kind == analysis.KindDate || kind == analysis.KindTimestamp:
 			if err := d.fences(ctx, i); err != nil {
 				return err
@@ -168,30 +170,24 @@ func fences(q map[float64]float64) (low, high float64) {
 }
 
 // sign adds the check of negative numbers where the others are positive.
-func (d *detector) sign(i int) {
+func (d *detector) sign(ctx context.Context, i int) error {
 	p := d.profiles[i]
-	least, typical := p.Quantile(0.01), p.Quantile(0.1)
+	least, typical, q := p.Quantile(0.01), p.Quantile(0.1), p.Column.Quoted()
 	if !(least > 0) || !strings.HasPrefix(p.Min, "-") {
-		return
+		return nil
 	}
 	// The tail of a distribution would come close to zero before it turns negative.
-	negatives, large, small := 0, 0, 0
-	for _, v := range d.sample.Numbers[i] {
-		switch {
-		case v < 0 && -v >= typical/2:
-			large++
-			negatives++
-		case v < 0:
-			negatives++
-		case v < least/2:
-			small++
-		}
+	negative, large := int64(0), int64(0)
+	err := d.in.Each(ctx, fmt.Sprintf("SELECT count(*) FILTER (WHERE %s < 0), count(*) FILTER (WHERE %s <= %s) FROM %s", q, q, float(-typical/2),
+		d.in.Table.From(p.Column)), func(r engine.Row) error {
+		negative, large = r.Int64(0), r.Int64(1)
+		return nil
+	})
+	if err == nil && large*2 >= negative && negative*200 <= p.Present() {
+		d.add(check{kind: kindSign, column: i, score: 0.95, where: q + " < 0", expected: "a positive number",
+			reason: "nearly all values of " + p.Column.Name + " are positive"})
 	}
-	if negatives > 0 && (large*2 < negatives || small > 3*negatives) {
-		return
-	}
-	d.add(check{kind: kindSign, column: i, score: 0.95, where: p.Column.Quoted() + " < 0", expected: "a positive number",
-		reason: "nearly all values of " + p.Column.Name + " are positive"})
+	return err
 }
 
 // edges adds the check of whole numbers beyond the bounds of a range whose values are all

@@ -157,36 +157,53 @@ func (d *detector) modes(f relation.Dependency) map[[2]int32]mode {
 	return out
 }
 
-// violations returns the statement of the rows that break a dependency: their identity, the
-// expected value and the number of rows that have it.
-func (d *detector) violations(c *check) string {
+// common returns the statements that a dependency's violations start from: c has the numbers
+// of rows by group and value, g the most frequent value of each group, b the pairs of group
+// and value that break the dependency.
+func (d *detector) common(c *check) string {
 	f := c.depends
 	to := d.column(f.To)
 	columns := []analysis.Column{to}
-	var from, equal []string
+	var from []string
 	for at, i := range f.From {
 		columns = append(columns, d.column(i))
 		from = append(from, d.column(i).Quoted()+fmt.Sprintf(" AS k%d", at))
-		equal = append(equal, fmt.Sprintf("k%d = ", at)+d.column(i).Quoted())
 	}
 	keys := "k0"
 	if len(from) > 1 {
 		keys = "k0, k1"
 	}
-	// A strict dependency is broken by a small part of a group; a weaker one by one or two
-	// rows of a large group that has no other exceptions.
-	broken := "best >= 8 AND best >= 0.8 * total AND n <= max_n"
-	few := "greatest(2, total // 20)"
+	// A strict dependency is broken by a small part of a group; a weaker one by one row of a
+	// large group that has nearly no other exceptions.
+	broken := "best >= 8 AND best >= 0.8 * total AND n <= greatest(2, total // 20)"
 	if !c.strict {
-		broken, few = "best >= 25 AND best >= 0.97 * total AND n <= max_n", "1"
+		broken = "best >= 25 AND best >= 0.97 * total AND n = 1"
 	}
-	broken = strings.ReplaceAll(broken, "max_n", few)
 	return fmt.Sprintf(`WITH c AS (SELECT %s, %s AS v, count(*) AS n FROM %s WHERE %s IS NOT NULL GROUP BY ALL),
 g AS (SELECT %s, CAST(sum(n) AS BIGINT) AS total, max(n) AS best, arg_max(v, n) AS likely FROM c GROUP BY %s),
-b AS (SELECT c.*, total, best, likely FROM c JOIN g USING (%s) WHERE c.v <> likely AND %s)
-SELECT %s, left(CAST(likely AS VARCHAR), %d), best FROM %s JOIN b ON %s AND v = %s ORDER BY 1 LIMIT %d`,
-		strings.Join(from, ", "), to.Quoted(), d.in.Table.From(columns...), to.Quoted(), keys, keys, keys, broken,
-		d.identity(), analysis.MaxText, d.in.Table.From(d.sample.Columns...), strings.Join(equal, " AND "), to.Quoted(), maxFlagged+1)
+b AS (SELECT c.*, total, best, likely, %s AS broken FROM c JOIN g USING (%s) WHERE c.v <> likely)
+`, strings.Join(from, ", "), to.Quoted(), d.in.Table.From(columns...), to.Quoted(), keys, keys, broken, keys)
+}
+
+// balance returns the statement of two numbers: the pairs of group and value that break a
+// dependency, and those that show that it has exceptions: a second value with a good part of
+// the group.
+func (d *detector) balance(c *check) string {
+	return d.common(c) + "SELECT count(*) FILTER (WHERE broken), count(*) FILTER (WHERE NOT broken AND n >= 2 AND n * 20 >= total AND total >= 10) FROM b"
+}
+
+// violations returns the statement of the rows that break a dependency: their identity, the
+// expected value and the number of rows that have it.
+func (d *detector) violations(c *check) string {
+	f := c.depends
+	to := d.column(f.To)
+	var equal []string
+	for at, i := range f.From {
+		equal = append(equal, fmt.Sprintf("k%d = ", at)+d.column(i).Quoted())
+	}
+	return d.common(c) + fmt.Sprintf("SELECT %s, left(CAST(likely AS VARCHAR), %d), best FROM %s JOIN b ON broken AND %s AND v = %s "+
+		"ORDER BY 1 LIMIT %d", d.identity(), analysis.MaxText, d.in.Table.From(d.sample.Columns...), strings.Join(equal, " AND "), to.Quoted(),
+		maxFlagged+1)
 }
 
 // identity returns the SQL of a number that tells rows apart.

@@ -161,7 +161,7 @@ func (s *Sample) Formula(l Linear) string {
 		if t.Times >= 0 {
 			q += " * " + s.Columns[t.Times].Quoted()
 		}
-		if t.Factor != 1 {
+		if math.Abs(t.Factor) != 1 {
 			q = fmt.Sprintf("%g * %s", math.Abs(t.Factor), q)
 		}
 		return q

@@ -148,3 +148,14 @@ func floorDiv(a, b int) int {
 	}
 	return q
 }
+
+// PartsOf returns the year, month, day and hour that fit a stamp with one of the offsets.
+func (s *Sample) PartsOf(p Parts, stamp, offset float64) [4]float64 {
+	if s.Columns[p.Stamp].Kind() == analysis.KindDate {
+		stamp *= 86400
+	}
+	at := stamp - offset*3600
+	day := math.Floor(at / 86400)
+	year, month, date := civil(day)
+	return [4]float64{float64(year), float64(month), float64(date), math.Floor((at - day*86400) / 3600)}
+}
