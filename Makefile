@@ -101,7 +101,7 @@ lint: ## Check format, vet and style of Go and shell files
 	@.ci/scripts/lint.sh
 
 .PHONY: bench
-bench: test-deps ## Measure against plain DuckDB, roapi and rclone; the report goes to docs/reports/bench
+bench: test-deps ## Measure against plain DuckDB, roapi, rclone and splink; the report goes to docs/reports/bench
 	@.ci/scripts/python.sh $(VENV) .ci/requirements/bench.txt
 	@.ci/scripts/rclone.sh $(BIN)
 	$(GOBUILD) -o $(BIN)/bench ./cmd/bench

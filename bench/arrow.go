@@ -125,6 +125,8 @@ func retryAfter(response *http.Response) time.Duration {
 type StatusError struct {
 	Status int
 	Body   string
+	// Wait is how long the server asks to wait before another attempt, or zero.
+	Wait time.Duration
 }
 
 // Error returns the status and the beginning of the body.
@@ -146,5 +148,5 @@ func statusError(response *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("status %d, unreadable body: %w", response.StatusCode, err)
 	}
-	return &StatusError{Status: response.StatusCode, Body: string(body)}
+	return &StatusError{Status: response.StatusCode, Body: string(body), Wait: retryAfter(response)}
 }

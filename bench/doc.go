@@ -7,6 +7,9 @@
 // of Lakewarden; the program that loads snapshots for log workloads is a setting.
 //
 // Compared subjects run interleaved on one machine, so only ratios are comparable
-// across machines. The peers are plain DuckDB and delta-rs in Python processes, roapi and
-// rclone.
+// across machines. The peers are plain DuckDB, delta-rs and splink in Python processes,
+// roapi and rclone.
+//
+// Workloads of analyses judge answers by what is known of generated tables. Their
+// generators, in data/planted, share no list and no import with package engine/analysis.
 package bench

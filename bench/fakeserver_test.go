@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -33,6 +34,13 @@ const throttleVariable = "BENCH_TEST_THROTTLES"
 // settingVariable names a variable that the server must be started with.
 const settingVariable = "BENCH_TEST_NEEDS"
 
+// answersVariable names a folder with a reply for each analysis, in a file TABLE.ACTION.json,
+// and outputVariable the output of Python.
+const (
+	answersVariable = "BENCH_TEST_ANSWERS"
+	outputVariable  = "BENCH_TEST_OUTPUT"
+)
+
 func TestMain(m *testing.M) {
 	if os.Getenv(fakeVariable) != "" {
 		if err := playServer(os.Args[1:]); err != nil {
@@ -53,6 +61,10 @@ func playServer(args []string) error {
 	case "serve":
 		return serveFake()
 	case bench.LoadCommand, "-c": // the loader of a log, and Python
+		if output := os.Getenv(outputVariable); output != "" {
+			fmt.Println(output) //nolint:forbidigo // it plays a command
+			return nil
+		}
 		if len(args) > 3 && args[2] == "rows" {
 			return os.WriteFile(args[3], []byte("ten rows"), 0o600)
 		}
@@ -140,7 +152,7 @@ func serveFake() error {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"id":"o"}`)
 	})
-	mux.HandleFunc("PUT /v1/tables/lake/"+fakeSchema+"/t/primary-key", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("PUT /v1/tables/lake/"+fakeSchema+"/{table}/primary-key", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{}`)
 	})
 	mux.HandleFunc("POST /v1/tables/lake/"+fakeSchema+"/t/rows", func(w http.ResponseWriter, _ *http.Request) {
@@ -161,6 +173,7 @@ func serveFake() error {
 	mux.HandleFunc("GET /v1/operations/o", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"id":"o","state":"succeeded","result":{"filesAdded":1,"filesRemoved":6}}`)
 	})
+	mux.HandleFunc("POST /v1/tables/lake/"+fakeSchema+"/{table}/analyze", answerAnalysis())
 	var throttled atomic.Bool
 	mux.HandleFunc("POST /v1/query", func(w http.ResponseWriter, r *http.Request) {
 		if key := r.Header.Get("Authorization"); key != "Bearer admin" && key != "Bearer viewer" {
@@ -183,6 +196,31 @@ func serveUntilEnd(address string, handler http.Handler) error {
 	go func() { _ = server.ListenAndServe() }()
 	<-ctx.Done()
 	return server.Close()
+}
+
+// answerAnalysis refuses the first request because of a limit.
+func answerAnalysis() http.HandlerFunc {
+	var asked atomic.Bool
+	return func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Action string `json:"action"`
+			Limit  int    `json:"limit"`
+		}
+		if json.NewDecoder(r.Body).Decode(&body) != nil || body.Limit != 10_000 {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		if asked.CompareAndSwap(false, true) {
+			refuseFake(w, "limit")
+			return
+		}
+		reply, err := os.ReadFile(filepath.Join(os.Getenv(answersVariable), r.PathValue("table")+"."+body.Action+".json"))
+		if err != nil {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write(reply)
+	}
 }
 
 func refuseFake(w http.ResponseWriter, limit string) {

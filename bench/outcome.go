@@ -54,6 +54,11 @@ func (o *Outcome) addRelative(name string, value float64, higherIsBetter bool) {
 	o.Metrics = append(o.Metrics, Metric{Name: name, Value: value, Unit: "x", Relative: true, HigherIsBetter: higherIsBetter})
 }
 
+// addShare adds a quality between 0 and 1, which is comparable across machines.
+func (o *Outcome) addShare(name string, value float64) {
+	o.Metrics = append(o.Metrics, Metric{Name: name, Value: value, Relative: true, HigherIsBetter: true})
+}
+
 func (o *Outcome) note(format string, args ...any) {
 	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
 }

@@ -85,6 +85,8 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.move(ctx)
 	case KindDiscover:
 		return r.discover(ctx)
+	case KindAnalysis:
+		return r.analysis(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }

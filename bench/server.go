@@ -38,6 +38,8 @@ type Config struct {
 	// ObjectBytes is the maximum size of an object of move workloads, for machines with
 	// little space; zero means no maximum.
 	ObjectBytes int64
+	// Seed replaces the seeds of analysis workloads unless it is zero.
+	Seed uint64
 	// Settle is the interval at which the memory of an idle server is read; zero
 	// means 5 s.
 	Settle time.Duration

@@ -11,6 +11,7 @@ const (
 	peerDuckDB    = "duckdb"
 	peerRoapi     = "roapi"
 	peerLocal     = "local"
+	peerSplink    = "splink"
 )
 
 // Answer holds the cost of one statement on one subject.

@@ -66,6 +66,8 @@ const (
 	KindMove Kind = "move"
 	// KindDiscover measures the discovery of many tables.
 	KindDiscover Kind = "discover"
+	// KindAnalysis compares the answers of analyses with what is known of generated tables.
+	KindAnalysis Kind = "analysis"
 )
 
 // Workload is one measurement, described by data.
@@ -98,10 +100,12 @@ type Workload struct {
 	Move *Move `json:"move"`
 	// Discovery is the bucket of a discover workload.
 	Discovery *Discovery `json:"discovery"`
+	// Analysis is what an analysis workload asks for.
+	Analysis *Analysis `json:"analysis"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
-	// Peers are the subjects other than the server: duckdb, roapi, and local, which
-	// is another server over the same tables on disk.
+	// Peers are the subjects other than the server: duckdb, roapi, splink, and local,
+	// which is another server over the same tables on disk.
 	Peers []string `json:"peers"`
 	// Modes are the ways in which plain DuckDB reads the table of a point workload.
 	Modes []string `json:"modes"`
@@ -119,7 +123,7 @@ type Workload struct {
 	Kills int `json:"kills"`
 	// Sizes are the statement lengths of a validate workload, in bytes.
 	Sizes []int `json:"sizes"`
-	// Seed determines the order of statements and the drawn values.
+	// Seed determines the order of statements, the drawn values and the generated tables.
 	Seed    uint64   `json:"seed"`
 	Targets []Target `json:"targets"`
 }
@@ -233,7 +237,8 @@ func decodeFile(name string, into any) error {
 
 func (w Workload) validate() error {
 	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog,
-		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover}
+		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover,
+		KindAnalysis}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -243,7 +248,7 @@ func (w Workload) validate() error {
 		return errors.New("runs must be positive")
 	case (w.Queries != "") == (len(w.Statements) > 0) &&
 		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies, KindInfer, KindAllowed, KindRequests, KindMove,
-			KindDiscover}, w.Kind):
+			KindDiscover, KindAnalysis}, w.Kind):
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
@@ -265,6 +270,8 @@ func (w Workload) validate() error {
 		return errors.New("a move workload, and no other, describes a move")
 	case (w.Kind == KindDiscover) != (w.Discovery != nil):
 		return errors.New("a discover workload, and no other, describes a discovery")
+	case (w.Kind == KindAnalysis) != (w.Analysis != nil):
+		return errors.New("an analysis workload, and no other, describes an analysis")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):
@@ -283,6 +290,11 @@ func (w Workload) validate() error {
 			return err
 		}
 	}
+	if w.Analysis != nil {
+		if err := w.Analysis.validate(); err != nil {
+			return err
+		}
+	}
 	for _, t := range w.Targets {
 		if t.AtMost == nil && t.AtLeast == nil {
 			return fmt.Errorf("target %s has no bound", t.Metric)
@@ -291,6 +303,7 @@ func (w Workload) validate() error {
 	for _, p := range w.Peers {
 		switch {
 		case p == peerDuckDB && (w.Remote == nil || w.Remote.kind() == storeS3):
+		case p == peerSplink && w.Analysis != nil:
 		case p == peerRoapi && w.Remote == nil, p == peerLocal && w.Remote != nil:
 		default:
 			return fmt.Errorf("no peer %q in such a workload", p)
@@ -301,8 +314,8 @@ func (w Workload) validate() error {
 
 // prepared reports whether the workload reads tables that Prepare creates.
 func (w Workload) prepared() bool {
-	return !slices.Contains([]Kind{KindLog, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover},
-		w.Kind)
+	return !slices.Contains([]Kind{KindLog, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover,
+		KindAnalysis}, w.Kind)
 }
 
 // folder returns the folder of the workload's tables, below the data folder.

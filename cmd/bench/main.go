@@ -74,6 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&cfg.Rclone, "rclone", or(os.Getenv("LAKEWARDEN_TEST_RCLONE"), "bin/rclone"), "the peer of moves")
 	flags.Int64Var(&cfg.ObjectBytes, "object-bytes", 0,
 		"maximum size of an object of move workloads (default: that of the workload)")
+	flags.Uint64Var(&cfg.Seed, "seed", 0, "seed of the tables of analysis workloads (default: that of the workload, for final measurements)")
 	flags.StringVar(&cfg.Extensions, "extensions", or(os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "bin/extensions"), "DuckDB's extension directory")
 	flags.StringVar(&cfg.Flights, "flights", "cmd/lakewarden/command/demodata/flights.parquet", "a Parquet file of flights")
 	flags.StringVar(&cfg.Data, "data", "bin/bench-data", "folder of the tables")
