@@ -198,7 +198,7 @@ func serveUntilEnd(address string, handler http.Handler) error {
 	return server.Close()
 }
 
-// answerAnalysis refuses the first request because of a limit.
+// answerAnalysis answers from files. It refuses the first request if it throttles.
 func answerAnalysis() http.HandlerFunc {
 	var asked atomic.Bool
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -210,8 +210,8 @@ func answerAnalysis() http.HandlerFunc {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
-		if asked.CompareAndSwap(false, true) {
-			refuseFake(w, "limit")
+		if limit := os.Getenv(throttleVariable); limit != "" && asked.CompareAndSwap(false, true) {
+			refuseFake(w, limit)
 			return
 		}
 		reply, err := os.ReadFile(filepath.Join(os.Getenv(answersVariable), r.PathValue("table")+"."+body.Action+".json"))

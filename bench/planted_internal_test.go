@@ -29,7 +29,7 @@ func generate(t *testing.T, measure string, rows, seed int) (*planted, string) {
 	case "clean":
 		args = append(args, folder+"-whole")
 	}
-	out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput() //nolint:gosec // a program of the tests
+	out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	truth, err := os.ReadFile(folder + ".json")
 	require.NoError(t, err)

@@ -25,6 +25,9 @@ func analysed(t *testing.T, measure, truth, output string, answers map[string]st
 		require.NoError(t, os.WriteFile(filepath.Join(replies, name+".json"), []byte(answer), 0o600))
 	}
 	cfg.Env = append(cfg.Env, answersVariable+"="+replies, outputVariable+"="+output)
+	if measure == "changes" {
+		cfg.Env = append(cfg.Env, throttleVariable+"=limit") // a refused request is repeated
+	}
 	cfg.Seed = 77
 	w := bench.Workload{
 		Name: measure, Kind: bench.KindAnalysis, Runs: 1, Seed: 5, Analysis: &bench.Analysis{Measure: measure, Rows: 4},

@@ -11,12 +11,18 @@ import decimal
 
 TEXT, INT, FLOAT, BOOL, DATE, STAMP = pa.string(), pa.int64(), pa.float64(), pa.bool_(), pa.date32(), pa.timestamp("us", "UTC")
 MONEY = pa.decimal128(12, 2)
-FORENAMES = "Adele Boris Cecilia Dario Eleni Fabio Gwen Hakan Ines Jakub Kaisa Leon Mirela Nils Orla Pavel Ramona Stellan Teresa Ulrich Vera Wim".split()
+FORENAMES = """
+    Adele Boris Cecilia Dario Eleni Fabio Gwen Hakan Ines Jakub Kaisa Leon Mirela Nils Orla Pavel Ramona Stellan
+    Teresa Ulrich Vera Wim
+""".split()
 FAMILIES = """
     Adler Bonnet Cortes Dalgaard Esposito Falk Grimaldi Holub Innes Jaworski Kruger Lefebvre Madsen Neri Ortega Pavlik Quint Rasmussen
     Soler Tanner Ulloa Vasquez Wendt Ximenes Young Zeman
 """.split()
-TOWNS = "Avila Bremen Chester Drammen Evora Fulda Gorzow Halmstad Imola Jihlava Kassel Lecce Metz Narvik Opava Perth Ravenna Sligo Tarnow Uppsala".split()
+TOWNS = """
+    Avila Bremen Chester Drammen Evora Fulda Gorzow Halmstad Imola Jihlava Kassel Lecce Metz Narvik Opava Perth
+    Ravenna Sligo Tarnow Uppsala
+""".split()
 
 
 def money(x: float) -> decimal.Decimal:
@@ -50,8 +56,8 @@ def orders(d, i):
 
 
 def sensors(d, i):
-    return f"T{i % 40:02}", datetime.datetime(2024, 5, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(minutes=i // 40), round(d.gauss(21, 2.5), 2), round(
-        d.gauss(45, 6), 1), d.randint(60, 100)
+    taken = datetime.datetime(2024, 5, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(minutes=i // 40)
+    return f"T{i % 40:02}", taken, round(d.gauss(21, 2.5), 2), round(d.gauss(45, 6), 1), d.randint(60, 100)
 
 
 def staff(d, i):
@@ -61,14 +67,15 @@ def staff(d, i):
 
 
 def inventory(d, i):
-    return (f"{d.choice('ABCD')}{i:06}", d.choice(["bolt", "nut", "washer", "bracket", "hinge", "screw"]) + f" M{d.choice([3, 4, 5, 6, 8, 10, 12])}",
-            int(d.expovariate(0.004)), d.choice([25, 50, 100, 250]), f"{d.choice('NSEW')}-{d.randint(1, 30):02}-{d.randint(1, 6)}", money(d.lognormvariate(0, 1)))
+    part = f"{d.choice(['bolt', 'nut', 'washer', 'bracket', 'hinge', 'screw'])} M{d.choice([3, 4, 5, 6, 8, 10, 12])}"
+    shelf = f"{d.choice('NSEW')}-{d.randint(1, 30):02}-{d.randint(1, 6)}"
+    return f"{d.choice('ABCD')}{i:06}", part, int(d.expovariate(0.004)), d.choice([25, 50, 100, 250]), shelf, money(d.lognormvariate(0, 1))
 
 
 def log_events(d, i):
+    message = d.choice(["request served", "cache refreshed", "session opened", "session closed", "retry scheduled"])
     return (moment(d), d.choices(["INFO", "DEBUG", "WARN", "ERROR"], [70, 20, 8, 2])[0], d.choice(["auth", "billing", "search", "mail"]),
-            d.choice(["request served", "cache refreshed", "session opened", "session closed", "retry scheduled"]), round(d.lognormvariate(2, 1), 3),
-            f"{d.getrandbits(64):016x}")
+            message, round(d.lognormvariate(2, 1), 3), f"{d.getrandbits(64):016x}")
 
 
 def prices(d, i):
@@ -91,14 +98,14 @@ def schools(d, i):
 
 def weather(d, i):
     low = d.gauss(7, 7)
-    return (d.choice(TOWNS), day(d, 2020, 1400), round(low, 1), round(low + d.uniform(1, 14), 1), round(max(0, d.gauss(-1, 5)), 1), d.randint(0, 359),
-            round(d.gauss(1013, 9), 1), maybe(d, 0.6, d.randint(0, 8)))
+    return (d.choice(TOWNS), day(d, 2020, 1400), round(low, 1), round(low + d.uniform(1, 14), 1), round(max(0, d.gauss(-1, 5)), 1),
+            d.randint(0, 359), round(d.gauss(1013, 9), 1), maybe(d, 0.6, d.randint(0, 8)))
 
 
 def bank(d, i):
     amount = money(d.choice([-1, -1, -1, 1]) * d.lognormvariate(4, 1.1))
-    return (f"{i:010}", f"AC{d.randint(10**7, 10**8 - 1)}", moment(d), amount, "credit" if amount > 0 else "debit", d.choice(["EUR", "EUR", "EUR", "CHF"]),
-            f"{d.choice(['rent', 'salary', 'groceries', 'fuel', 'insurance', 'dining'])} {d.randint(1000, 99999)}")
+    return (f"{i:010}", f"AC{d.randint(10**7, 10**8 - 1)}", moment(d), amount, "credit" if amount > 0 else "debit",
+            d.choice(["EUR", "EUR", "EUR", "CHF"]), f"{d.choice(['rent', 'salary', 'groceries', 'fuel', 'insurance', 'dining'])} {d.randint(1000, 99999)}")
 
 
 def loans(d, i):
@@ -109,30 +116,32 @@ def loans(d, i):
 
 def matches(d, i):
     home, away = d.sample(TOWNS, 2)
-    return i, day(d, 2019, 1800), f"FC {home}", f"FC {away}", min(9, int(d.expovariate(0.6))), min(9, int(d.expovariate(0.8))), int(d.gauss(21000, 6000)) + 1000
+    goals = [min(9, int(d.expovariate(0.7))) for _ in range(2)]
+    return i, day(d, 2019, 1800), f"FC {home}", f"FC {away}", *goals, max(1000, int(d.gauss(21000, 6000)))
 
 
 def foods(d, i):
     fat, carbs, protein = d.uniform(0, 30), d.uniform(0, 60), d.uniform(0, 25)
-    return (i, f"{d.choice(['roasted', 'fresh', 'smoked', 'dried', 'pickled'])} {d.choice(['beans', 'salmon', 'figs', 'peppers', 'ham', 'plums'])} no. {i}",
-            round(fat, 1), round(carbs, 1), round(protein, 1), round(9 * fat + 4 * carbs + 4 * protein), d.random() < 0.3)
+    name = f"{d.choice(['roasted', 'fresh', 'smoked', 'dried', 'pickled'])} {d.choice(['beans', 'salmon', 'figs', 'peppers', 'ham', 'plums'])}"
+    return (i, f"{name} no. {i}", round(fat, 1), round(carbs, 1), round(protein, 1), round(9 * fat + 4 * carbs + 4 * protein), d.random() < 0.3)
 
 
 def homes(d, i):
     rooms = d.choices([1, 2, 3, 4, 5, 6], [8, 20, 30, 24, 12, 6])[0]
     area = round(rooms * d.gauss(26, 4) + 12, 1)
-    return (i, d.choice(TOWNS), f"{d.randint(10000, 99999)}", rooms, area, round(area * d.lognormvariate(8, 0.3), -3), maybe(d, 0.8, d.randint(1890, 2023)),
-            d.choice(["A", "B", "C", "D", "E", "F", "G"]))
+    return (i, d.choice(TOWNS), f"{d.randint(10000, 99999)}", rooms, area, round(area * d.lognormvariate(8, 0.3), -3),
+            maybe(d, 0.8, d.randint(1890, 2023)), d.choice(["A", "B", "C", "D", "E", "F", "G"]))
 
 
 def trips(d, i):
     begin, km = moment(d), round(d.lognormvariate(1.4, 0.7), 2)
-    return (begin, begin + datetime.timedelta(seconds=int(km * d.uniform(100, 200)) + 30), d.randint(1, 265), d.randint(1, 265), d.choices([1, 2, 3, 4], [70, 18, 7, 5])[0], km,
-            money(3 + 2.1 * km), money(max(0, d.gauss(1.5, 1.5))), d.choice(["card", "cash", "card"]))
+    return (begin, begin + datetime.timedelta(seconds=int(km * d.uniform(100, 200)) + 30), d.randint(1, 265), d.randint(1, 265),
+            d.choices([1, 2, 3, 4], [70, 18, 7, 5])[0], km, money(3 + 2.1 * km), money(max(0, d.gauss(1.5, 1.5))), d.choice(["card", "cash", "card"]))
 
 
 def visits(d, i):
-    return (i, 500000 + d.randint(0, 6000), day(d, 2022, 900), d.choice(["check-up", "follow-up", "emergency", "vaccination"]), maybe(d, 0.9, d.randint(95, 165)),
+    reason = d.choice(["check-up", "follow-up", "emergency", "vaccination"])
+    return (i, 500000 + d.randint(0, 6000), day(d, 2022, 900), reason, maybe(d, 0.9, d.randint(95, 165)),
             maybe(d, 0.9, d.randint(55, 94)), round(d.gauss(36.8, 0.3), 1), f"{d.choice('EFGJKM')}{d.randint(0, 99):02}")
 
 
@@ -144,19 +153,22 @@ def meters(d, i):
 def tickets(d, i):
     opened = moment(d)
     return (f"T-{i}", opened, maybe(d, 0.75, after(d, opened, 60)), d.choices(["low", "normal", "high", "urgent"], [3, 10, 4, 1])[0], person(d),
-            d.choice(["login fails", "invoice wrong", "slow page", "export stuck", "new user needed", "mail bounces"]), maybe(d, 0.5, d.randint(1, 5)))
+            d.choice(["login fails", "invoice wrong", "slow page", "export stuck", "new user needed", "mail bounces"]),
+            maybe(d, 0.5, d.randint(1, 5)))
 
 
 def species(d, i):
-    return (i, f"{d.choice(['Acer', 'Betula', 'Carex', 'Draba', 'Erica', 'Festuca'])} {d.choice(['alba', 'montana', 'repens', 'glabra', 'minor', 'rubra'])}", round(
-        d.uniform(46, 55), 5), round(d.uniform(6, 15), 5), 1 + int(d.expovariate(0.2)), day(d, 2021, 1000), person(d))
+    genus, epithet = d.choice(["Acer", "Betula", "Carex", "Draba", "Erica", "Festuca"]), d.choice(["alba", "montana", "repens", "glabra"])
+    return (i, f"{genus} {epithet}", round(d.uniform(46, 55), 5), round(d.uniform(6, 15), 5), 1 + int(d.expovariate(0.2)), day(d, 2021, 1000),
+            person(d))
 
 
 
 def containers(d, i):
     tare = d.choice([2200, 2300, 3700, 3900])
     net = d.randint(1000, 24000)
-    return f"{d.choice(['MSKU', 'TGHU', 'HLXU'])}{i:07}", d.choice(["20GP", "40GP", "40HC"]), tare, net, tare + net, d.choice(TOWNS), d.choice(TOWNS), moment(d)
+    return (f"{d.choice(['MSKU', 'TGHU', 'HLXU'])}{i:07}", d.choice(["20GP", "40GP", "40HC"]), tare, net, tare + net, d.choice(TOWNS),
+            d.choice(TOWNS), moment(d))
 
 
 TABLES = {

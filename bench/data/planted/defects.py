@@ -23,7 +23,8 @@ KINDS = {
     # kind: (column, other columns that may be blamed, the wrong value from the row and a generator)
     "negative distance": ("distance", [], lambda row, draw: -row["distance"]),
     "distance in another unit": ("distance", [], lambda row, draw: row["distance"] * 1609),
-    "distance of another route": ("distance", ["origin", "dest"], lambda row, draw: row["distance"] + draw.choice([-1, 1]) * draw.randint(9, 16)),
+    "distance of another route": ("distance", ["origin", "dest"],
+                                  lambda row, draw: row["distance"] + draw.choice([-1, 1]) * draw.randint(9, 16)),
     "time of the day that does not exist": ("dep_time", [], lambda row, draw: draw.choice([2575, 2890, 3359, 4005, 7777])),
     "scheduled time that does not exist": ("sched_arr_time", [], lambda row, draw: draw.choice([-1, 2960, 5555, 9999])),
     "air time of seconds": ("air_time", [], lambda row, draw: row["air_time"] * 60),

@@ -88,31 +88,39 @@ TABLES = {
 # which is then the one that it means, whatever it says.
 REQUESTS = [
     ("customers", False, [
-        ("Vorname", "first_name"), ("Nachname", "last_name"), ("PLZ", "postal_code"), ("E-Mail-Adresse", "email"), ("custNo", "customer_id"),
+        ("Vorname", "first_name"), ("Nachname", "last_name"), ("PLZ", "postal_code"),
+        ("E-Mail-Adresse", "email"), ("custNo", "customer_id"),
     ]),
     ("customers", True, [
         ("number", "phone"), ("name", "email"), ("Ort", "city"), ("DOB", "birth_date"), ("Straße", "street"),
     ]),
     ("orders", False, [
-        ("fecha_pedido", "order_date"), ("Qty", "quantity"), ("unitPrice", "unit_price"), ("article", "product"), ("grand total", "total_amount"),
+        ("fecha_pedido", "order_date"), ("Qty", "quantity"), ("unitPrice", "unit_price"),
+        ("article", "product"), ("grand total", "total_amount"),
     ]),
     ("orders", True, [
-        ("Bestellnummer", "order_number"), ("ccy", "currency"), ("rebate", "discount"), ("col_5", "product"), ("Kunden-Nr.", "customer_id"),
+        ("Bestellnummer", "order_number"), ("ccy", "currency"), ("rebate", "discount"),
+        ("col_5", "product"), ("Kunden-Nr.", "customer_id"),
     ]),
     ("employees", False, [
-        ("dept", "department"), ("startDate", "hire_date"), ("annual pay", "salary"), ("empl_id", "employee_id"), ("role", "job_title"),
+        ("dept", "department"), ("startDate", "hire_date"), ("annual pay", "salary"),
+        ("empl_id", "employee_id"), ("role", "job_title"),
     ]),
     ("employees", True, [
-        ("nom complet", "full_name"), ("works from home", "is_remote"), ("Gehalt", "salary"), ("Abteilung", "department"), ("site", "office_location"),
+        ("nom complet", "full_name"), ("works from home", "is_remote"), ("Gehalt", "salary"),
+        ("Abteilung", "department"), ("site", "office_location"),
     ]),
     ("shipments", False, [
-        ("trackingNo", "tracking_number"), ("from", "origin_city"), ("wt", "weight_kg"), ("deliveryTimestamp", "delivered_at"), ("freight charge", "shipping_cost"),
+        ("trackingNo", "tracking_number"), ("from", "origin_city"), ("wt", "weight_kg"),
+        ("deliveryTimestamp", "delivered_at"), ("freight charge", "shipping_cost"),
     ]),
     ("shipments", True, [
-        ("transporteur", "carrier"), ("Zielort", "destination_city"), ("state", "status"), ("field1", "tracking_number"), ("poids", "weight_kg"),
+        ("transporteur", "carrier"), ("Zielort", "destination_city"), ("state", "status"),
+        ("field1", "tracking_number"), ("poids", "weight_kg"),
     ]),
     ("patients", False, [
-        ("Geburtsdatum", "date_of_birth"), ("sex", "gender"), ("lastName", "surname"), ("admitted_on", "admission_date"), ("pat_no", "patient_number"),
+        ("Geburtsdatum", "date_of_birth"), ("sex", "gender"), ("lastName", "surname"),
+        ("admitted_on", "admission_date"), ("pat_no", "patient_number"),
     ]),
     ("patients", True, [
         ("icd10", "diagnosis_code"), ("Blutgruppe", "blood_type"), ("size", "height_cm"), ("unit", "ward"), ("favourite colour", ""),

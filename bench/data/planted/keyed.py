@@ -11,7 +11,10 @@ import unicodedata
 PLANTED = 3000
 HEADS = "bar cor dal fen gor hal jur kel lum mor nor pel quin ros sol tor ul vor wes yar zel bri cla dre fro gla kri plo sta tri".split()
 MIDDLES = "a e i o u an el in or us ab ed ig om ut ar en il os um ax ep ik ov".split()
-TAILS = "bex dan fort gen hart lin mark nex pol quist rand sen tek vale wick yer zon bund craft dorf feld grad holm kamp lund mont ness".split()
+TAILS = """
+    bex dan fort gen hart lin mark nex pol quist rand sen tek vale wick yer zon bund craft dorf feld grad holm kamp
+    lund mont ness
+""".split()
 KINDS = "Limited GmbH Holdings Partners Brothers Works Trading Foundation Laboratories Cooperative Institute Press Society Mills".split()
 ACCENTS = {"a": "àáâãä", "e": "èéêë", "i": "ìíîï", "o": "òóôõö", "u": "ùúûü", "n": "ñ", "c": "ç", "y": "ý"}
 ASCII_PUNCTUATION = re.compile("[!-/:-@\\[-`{-~]")

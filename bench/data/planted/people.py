@@ -27,7 +27,10 @@ SURNAME_HEADS = """
     hart hath hay hol ing kel kend kirk lang lin lock mar mel mill nor oak pem pen pres rad red row rush sax shel shef sid stan
     strat thorn til wal ward wen west whit win wood wyn
 """.split()
-SURNAME_TAILS = "bank beck brook bury by combe cott dale den don field ford gate ham hurst ley low man mere more ridge sby son stead ton well wick worth".split()
+SURNAME_TAILS = """
+    bank beck brook bury by combe cott dale den don field ford gate ham hurst ley low man mere more ridge sby son
+    stead ton well wick worth
+""".split()
 STREET_HEADS = """
     banksia barrallier beasley boobialla burkitt carstensz chauvel clianthus dumbrell ebden forsythe gaunson hackett jansz kootara
     lampard macrossan mugga namatjira officer paperbark quiros reveley stonehaven tantangara ulm verbrugghen wybalena yarralumla zox
@@ -140,14 +143,16 @@ def originals(draw: random.Random, n: int) -> list:
     for i in range(n):
         place, postcode, state = living[i]
         chance = draw.random()
+        second = f"{draw.choice(DWELLINGS)} {draw.randint(1, 99)}" if chance < 0.3 else draw.choice(streets) if chance < 0.5 else None
+        born = f"{draw.randint(1920, 2005)}{draw.randint(1, 12):02}{draw.randint(1, 28):02}"
         person = {
             "given_name": given[i] if draw.random() > 0.02 else None,
             "surname": family[i] if draw.random() > 0.01 else None,
             "street_number": str(draw.randint(1, 320)) if draw.random() > 0.04 else None,
             "address_1": draw.choice(streets) if draw.random() > 0.02 else None,
-            "address_2": f"{draw.choice(DWELLINGS)} {draw.randint(1, 99)}" if chance < 0.3 else draw.choice(streets) if chance < 0.5 else None,
+            "address_2": second,
             "suburb": place, "postcode": postcode, "state": state,
-            "date_of_birth": f"{draw.randint(1920, 2005)}{draw.randint(1, 12):02}{draw.randint(1, 28):02}" if draw.random() > 0.03 else None,
+            "date_of_birth": born if draw.random() > 0.03 else None,
             "soc_sec_id": str(numbers[i]),
         }
         if out and draw.random() < 0.05:

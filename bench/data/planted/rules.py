@@ -44,8 +44,12 @@ def odd(d: random.Random, i: int) -> tuple:
 
 
 TABLES = {
-    "readings": (["id", "sensor", "value", "low", "high", "humidity", "unit", "taken"], [INT, TEXT, FLOAT, FLOAT, FLOAT, FLOAT, TEXT, STAMP], reading),
-    "invoices": (["number", "net", "tax", "gross", "begin", "end", "status", "days"], [TEXT, MONEY, MONEY, MONEY, DATE, DATE, TEXT, INT], invoice),
+    "readings": (
+        ["id", "sensor", "value", "low", "high", "humidity", "unit", "taken"], [INT, TEXT, FLOAT, FLOAT, FLOAT, FLOAT, TEXT, STAMP], reading,
+    ),
+    "invoices": (
+        ["number", "net", "tax", "gross", "begin", "end", "status", "days"], [TEXT, MONEY, MONEY, MONEY, DATE, DATE, TEXT, INT], invoice,
+    ),
     "odd": (
         ['per "cent"', "select", "größe in cm", "nothing", "constant", "a.b", "Is It", "long text", "eighth's"],
         [INT, TEXT, TEXT, TEXT, INT, TEXT, BOOL, TEXT, FLOAT], odd,

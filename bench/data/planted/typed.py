@@ -117,7 +117,8 @@ def text(draw: random.Random) -> str:
 
 
 def path(draw: random.Random) -> str:
-    return f"/{draw.choice(['var', 'home', 'srv'])}/{draw.choice(LAST).lower()}/{draw.choice(GOODS)}-{number(draw, 3)}.{draw.choice(['csv', 'log', 'txt'])}"
+    name = f"{draw.choice(GOODS)}-{number(draw, 3)}.{draw.choice(['csv', 'log', 'txt'])}"
+    return f"/{draw.choice(['var', 'home', 'srv'])}/{draw.choice(LAST).lower()}/{name}"
 
 
 def ssn(draw: random.Random) -> str:
