@@ -72,8 +72,7 @@ type Deps struct {
 	Stored        query.Stored
 	Limits        v1.Limits
 	ProviderLinks identity.ProviderLinks
-	// ModelProviders are organisations' access to the models that word analyses.
-	ModelProviders analysis.Providers
+	Analyses      *analysis.Service
 	// PublicURL is the address under which clients reach the server.
 	PublicURL   string
 	SSOSettings identity.SSOSettings
@@ -197,8 +196,9 @@ func register(adapter huma.Adapter, deps Deps) *huma.OpenAPI {
 	queries.Routes(api, deps.Queries, deps.Stored, deps.Spill)
 	queries.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)
 	identityroutes.ProviderAppRoutes(api, deps.ProviderLinks.Apps)
-	analysisroutes.ProviderRoutes(api, deps.ModelProviders)
-	analysisroutes.ModelRoutes(api, deps.ModelProviders.ListModels)
+	analysisroutes.Routes(api, deps.Analyses)
+	analysisroutes.ProviderRoutes(api, deps.Analyses.Words.Providers)
+	analysisroutes.ModelRoutes(api, deps.Analyses.Words.Providers.ListModels)
 	door := identityroutes.Door{Cookies: browser.NewCookies(deps.PublicURL), Remote: middleware.Remote}
 	identityroutes.PasswordRoutes(api, deps.Recovery, deps.Passwords, door)
 	identityroutes.ProviderLinkRoutes(api, deps.ProviderLinks, door)

@@ -4,8 +4,8 @@
 //
 // The use cases are the packages below this one, each of which imports only earlier ones
 // of this list: fault, feature, memo, caller, revocation, lake, access, operation, query,
-// write, table, domain, infer, maintain, admin, identity, storage. This package has no
-// code.
+// write, table, domain, infer, maintain, admin, identity, storage, analysis. This package
+// has no code.
 //
 // What may not go in here, or below: net/http, wire types, status codes, SQL drivers,
 // object-store SDKs, duckdb-go.

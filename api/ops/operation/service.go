@@ -73,6 +73,19 @@ func RunWithin[T any](
 	ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context, *Task) (T, error),
 	result func(T) any,
 ) (answer T, goesOn *catalog.Operation, err error) {
+	return RunAndKeep(ctx, o, kind, patience, work, func(_ context.Context, _ *Task, answer T) (done Done, err error) {
+		done.Result, err = json.Marshal(result(answer))
+		return done, err
+	})
+}
+
+// RunAndKeep is [RunWithin] for work whose result is not only a document of the catalog: keep
+// makes the outcome of the operation from the result of the work, when all fields of the
+// task are set.
+func RunAndKeep[T any](
+	ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context, *Task) (T, error),
+	keep func(context.Context, *Task, T) (Done, error),
+) (answer T, goesOn *catalog.Operation, err error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return answer, nil, err
@@ -113,7 +126,10 @@ func RunWithin[T any](
 		e := <-ended
 		var done Done
 		if e.err == nil {
-			done.Result, e.err = json.Marshal(result(e.answer))
+			e.err = recovered(func() (err error) {
+				done, err = keep(detached, t, e.answer)
+				return err
+			})
 		}
 		o.Runner.end(t, done, e.err)
 	}()

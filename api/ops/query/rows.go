@@ -120,6 +120,9 @@ func (r *Rows) Again() (bool, error) {
 // time may be shown later.
 func (r *Rows) Context() context.Context { return r.alive }
 
+// Basis returns what determines the rows: the caller, the tables and their policies.
+func (r *Rows) Basis() access.Basis { return r.basis }
+
 // Finish releases the session and its memory when no more rows are read. Rows that
 // were read may be shown until [Rows.Context] ends. Finish is idempotent.
 func (r *Rows) Finish() error {

@@ -260,7 +260,7 @@ func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows
 	if err != nil {
 		return nil, err
 	}
-	remembered, err := resultOf(a, operation)
+	remembered, err := resultOf(a, operation, catalog.OperationQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func (o Stored) check(a caller.Identity, k resultRecord) revocation.Check {
 	}
 }
 
-func resultOf(a caller.Identity, op catalog.Operation) (k resultRecord, err error) {
+func resultOf(a caller.Identity, op catalog.Operation, kind catalog.OperationKind) (k resultRecord, err error) {
 	switch {
 	case op.User != a.User:
 		return k, &catalog.DeniedError{Reason: "not_owner"}
@@ -310,7 +310,7 @@ func resultOf(a caller.Identity, op catalog.Operation) (k resultRecord, err erro
 		return k, ErrRunning
 	case op.State != catalog.OperationSucceeded:
 		return k, operation.ErrFailed
-	case op.Kind != catalog.OperationQuery, len(op.Private) == 0, time.Now().After(op.ExpiresAt):
+	case op.Kind != kind, len(op.Private) == 0, time.Now().After(op.ExpiresAt):
 		return k, catalog.ErrNotFound
 	}
 	return k, json.Unmarshal(op.Private, &k)

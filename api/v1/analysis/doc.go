@@ -1,5 +1,5 @@
-// Package analysis registers the routes of analyses, and of what an organisation
-// configures for the models that word them.
+// Package analysis has the routes of analyses, and of the models that word their answers.
 //
-// Invariant: no reply contains a key of a vendor.
+// What may not go in here: analyses. A route decodes a request, calls one use case and
+// encodes its answer.
 package analysis

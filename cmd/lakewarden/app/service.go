@@ -267,7 +267,11 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
-	newAnalysisLimits(background, settings, store, log, s)
+	rules := table.Rules{
+		Store: store, Tables: tables, Domains: writes.Domains, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check,
+		Revocations: revocations, Leases: leases, Operations: operations,
+	}
+	analyses := newAnalyses(background, settings, store, opener.remote, rules, queries, stored, operations, registry, log, s)
 	s.purgeOrganisations(background, store, auditor, log)
 	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, identity.Clients{Store: store}
 	sharing := newSharing(background, settings, store, discovery, auditor, log, s)
@@ -275,8 +279,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Lifecycles: identity.Organisations{Store: store, Audit: auditor}, Self: identity.Self{Store: store},
 		Users: identity.Users{Store: store, Invitations: invitations}, Invitations: invitations,
 		ProviderLinks: newProviderLinks(settings, signIns, opener.remote, auditor), PublicURL: settings.PublicURL,
-		ModelProviders: newModelProviders(settings, store, opener.remote),
-		SSOSettings:    signOn.settings, SSO: signOn.signIn, SSOLogout: signOn.logout,
+		Analyses:    analyses,
+		SSOSettings: signOn.settings, SSO: signOn.signIn, SSOLogout: signOn.logout,
 		Clients: clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
 		OAuth: oauth2.Server{
 			Issuer: settings.PublicURL, Flows: flows, Keys: signing, Registration: oauth2.Registration{Clients: clients, Audit: auditor},
@@ -285,12 +289,9 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Members: admin.Members{Store: store}, Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
 		Storage: newStorageConfigs(store, opener, discovery),
 		Sharing: sharing, Moves: newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, sharing, registry, log, s),
-		TableRules: table.Rules{
-			Store: store, Tables: tables, Domains: writes.Domains, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check,
-			Revocations: revocations, Leases: leases, Operations: operations,
-		},
-		Domains: domains,
-		Tables:  tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
+		TableRules: rules,
+		Domains:    domains,
+		Tables:     tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
 		Inference:   newInference(settings, store, queries, writes),
 		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
 		Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
