@@ -62,15 +62,6 @@ func (a *AnalysisSettings) Families() map[catalog.ModelFamily]AnalysisFamily {
 	}
 }
 
-// ModelName returns the name of a model at its vendor: the id with the prefix of the
-// family instead of its name, unless the settings have another one.
-func (a *AnalysisSettings) ModelName(family catalog.ModelFamily, id string) string {
-	if name := a.Models[id].Name; name != "" {
-		return name
-	}
-	return a.Families()[family].Prefix + strings.TrimPrefix(id, string(family)+"-")
-}
-
 // CostMicrosPerDay returns CostPerDay in millionths of a US dollar.
 func (a *AnalysisSettings) CostMicrosPerDay() int64 { return int64(math.Round(a.CostPerDay * 1e6)) }
 
