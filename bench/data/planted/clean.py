@@ -86,7 +86,8 @@ def prices(d, i):
 
 
 def survey(d, i):
-    return (i, d.randint(18, 84), d.choice(["urban", "suburban", "rural"]), d.randint(1, 5), d.randint(1, 5), maybe(d, 0.7, d.randint(0, 10)),
+    return (i, moment(d), d.randint(18, 84), d.choice(["urban", "suburban", "rural"]), d.randint(1, 5), d.randint(1, 5),
+            maybe(d, 0.7, d.randint(0, 10)),
             maybe(d, 0.3, d.choice(["too expensive", "friendly staff", "long queues", "good choice", "hard to find", "clean"])))
 
 
@@ -179,7 +180,7 @@ TABLES = {
     "inventory": (inventory, "part:TEXT description:TEXT stock:INT reorder:INT shelf:TEXT cost:MONEY", ["part"]),
     "log_events": (log_events, "at:STAMP level:TEXT service:TEXT message:TEXT millis:FLOAT trace:TEXT", None),
     "prices": (prices, "symbol:TEXT day:DATE close:FLOAT high:FLOAT low:FLOAT volume:INT", None),
-    "survey": (survey, "respondent:INT age:INT area:TEXT price:INT service:INT recommend:INT remark:TEXT", ["respondent"]),
+    "survey": (survey, "respondent:INT submitted:STAMP age:INT area:TEXT price:INT service:INT recommend:INT remark:TEXT", ["respondent"]),
     "schools": (schools, "number:INT name:TEXT town:TEXT pupils:INT teachers:INT founded:INT private:BOOL", ["number"]),
     "weather": (weather, "station:TEXT day:DATE low:FLOAT high:FLOAT rain:FLOAT wind_direction:INT pressure:FLOAT cloud:INT", None),
     "bank": (bank, "booking:TEXT account:TEXT at:STAMP amount:MONEY direction:TEXT currency:TEXT purpose:TEXT", ["booking"]),
