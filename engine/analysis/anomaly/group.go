@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -35,6 +34,9 @@ type model struct {
 }
 
 type center struct{ median, spread float64 }
+
+// groupTail is like tail, for distances from the median of a group, whose tails are longer.
+const groupTail = 6
 
 // minMembers is the number of rows of the sample that a group needs.
 const minMembers = 8
@@ -238,10 +240,7 @@ func (d *detector) best(m model, by [][]int, most float64) (model, bool) {
 	if q99 > 6*max(q90, 1) {
 		return m, false
 	}
-	m.limit = max(6, q99+tail*max(q99-q90, 0.5))
-	if os.Getenv("ANOM") != "" {
-		fmt.Println("MODEL", s.Columns[m.column].Name, m.less, m.by, m.log, m.clock, q90, q99, z[len(z)*999/1000], m.limit, least)
-	}
+	m.limit = max(6, q99+groupTail*max(q99-q90, 0.5))
 	return m, true
 }
 

@@ -128,7 +128,7 @@ func (d *detector) fences(ctx context.Context, i int) error {
 		return fmt.Sprintf("(%s < %s OR %s > %s)", x, float(low), x, float(high))
 	}
 	// A value that occurs often is no slip, unless it is much farther away.
-	often := max(5, d.total/10_000)
+	often := max(5, d.total/50_000)
 	farLow, farHigh := median-5*(median-low), median+5*(high-median)
 	usual := []string{}
 	err = d.in.Each(ctx, fmt.Sprintf("SELECT x, count(*) FROM (SELECT %s AS x FROM %s) WHERE x < %s OR x > %s GROUP BY x "+
