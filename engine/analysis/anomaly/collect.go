@@ -59,10 +59,15 @@ func (d *detector) collect(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if broken+exceptions == 0 {
+				continue
+			}
 			if exceptions*4 > broken {
 				// What looks like an error is one more exception.
 				c.ignored = exceptions > 0
-				continue
+				if !c.ignored || d.counts[c.depends.To] == nil {
+					continue
+				}
 			}
 			sql = d.violations(c)
 		case c.group != nil:

@@ -179,7 +179,12 @@ func (d *detector) common(c *check) string {
 	if !c.strict {
 		broken = "best >= 25 AND best >= 0.97 * total AND n = 1"
 	}
-	return fmt.Sprintf(`WITH c AS (SELECT %s, %s AS v, count(*) AS n FROM %s WHERE %s IS NOT NULL GROUP BY ALL),
+	if c.ignored {
+		// A value that hardly occurs elsewhere is none of the usual exceptions.
+		broken = fmt.Sprintf("best >= 5 AND best >= 0.8 * total AND everywhere <= %d", max(2, d.total/rareValue))
+	}
+	return fmt.Sprintf(`WITH c AS (SELECT *, sum(n) OVER (PARTITION BY v) AS everywhere FROM
+(SELECT %s, %s AS v, count(*) AS n FROM %s WHERE %s IS NOT NULL GROUP BY ALL)),
 g AS (SELECT %s, CAST(sum(n) AS BIGINT) AS total, max(n) AS best, arg_max(v, n) AS likely FROM c GROUP BY %s),
 b AS (SELECT c.*, total, best, likely, %s AS broken FROM c JOIN g USING (%s) WHERE c.v <> likely)
 `, strings.Join(from, ", "), to.Quoted(), d.in.Table.From(columns...), to.Quoted(), keys, keys, broken, keys)
@@ -205,6 +210,9 @@ func (d *detector) violations(c *check) string {
 		"ORDER BY 1 LIMIT %d", d.identity(), analysis.MaxText, d.in.Table.From(d.sample.Columns...), strings.Join(equal, " AND "), to.Quoted(),
 		maxFlagged+1)
 }
+
+// rareValue is the number of rows of which at most one has a value that counts as rare.
+const rareValue = 20_000
 
 // identity returns the SQL of a number that tells rows apart.
 func (d *detector) identity() string {
