@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"path"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -225,12 +227,18 @@ func methodsOf(spec *huma.OpenAPI) map[string][]string {
 	return methods
 }
 
-// schemaName names the schema of error bodies Error, and leaves other names unchanged.
+// schemaName names the schema of error bodies Error. Types of the results of analyses have
+// the name of their package before their own, because each package names its types for
+// itself. Other names are unchanged.
 func schemaName(t reflect.Type, hint string) string {
 	if t == problem.BodyType {
 		return "Error"
 	}
-	return huma.DefaultSchemaNamer(t, hint)
+	name := huma.DefaultSchemaNamer(t, hint)
+	if folder, pkg := path.Split(t.PkgPath()); strings.HasSuffix(folder, "/engine/analysis/") {
+		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
+	}
+	return name
 }
 
 // open adds the routes that need no credential.

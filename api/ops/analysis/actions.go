@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/analysis/mapping"
 	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 	"github.com/lakewarden/lakewarden/engine/analysis/records"
+	"github.com/lakewarden/lakewarden/engine/analysis/rules"
 	"github.com/lakewarden/lakewarden/engine/analysis/semantic"
 	"github.com/lakewarden/lakewarden/engine/analysis/values"
 )
@@ -25,12 +26,12 @@ var actions = map[analysis.Action]work{
 	analysis.DetectAnomalies:    {anomaly.DetectAnomalies, reflect.TypeFor[anomaly.Result]()},
 	analysis.FindDuplicates:     {records.FindDuplicates, reflect.TypeFor[records.Duplicates]()},
 	analysis.FixNulls:           {values.FixNulls, reflect.TypeFor[values.NullsResult]()},
-	analysis.ExplainRows:        {profile.Summary, reflect.TypeFor[profile.SummaryResult]()},
+	analysis.ExplainRows:        {profile.ExplainRows, reflect.TypeFor[profile.RowsResult]()},
 	analysis.StandardizeValues:  {values.StandardizeValues, reflect.TypeFor[values.FormsResult]()},
 	analysis.SuggestDomain:      {values.SuggestDomain, reflect.TypeFor[values.DomainResult]()},
 	analysis.MergeRecords:       {records.MergeRecords, reflect.TypeFor[records.Merges]()},
 	analysis.ExplainChanges:     {changes.Explain, reflect.TypeFor[changes.Changes]()},
-	analysis.SuggestConstraints: {profile.Summary, reflect.TypeFor[profile.SummaryResult]()},
+	analysis.SuggestConstraints: {rules.SuggestConstraints, reflect.TypeFor[rules.Result]()},
 	analysis.ClassifyColumns:    {semantic.Classify, reflect.TypeFor[semantic.Classification]()},
 	analysis.SuggestMapping:     {mapping.Suggest, reflect.TypeFor[mapping.Mapping]()},
 }

@@ -88,11 +88,16 @@ func (s *source) blame(err error) error {
 			return &defect{err}
 		}
 		return &fault.StatementError{Code: own.Code, Field: "where", Message: own.Message, Reason: own.Reason}
-	case errors.As(err, &placed), errors.As(err, &refused):
+	case errors.As(err, &placed):
 		if s.where == "" {
 			return &defect{err}
 		}
-		return fault.Invalid("where", "must be a condition that statements may have")
+		return &refusal.Placed{Err: placed.Err, Field: "where", Name: placed.Name, Near: placed.Near}
+	case errors.As(err, &refused):
+		if s.where == "" {
+			return &defect{err}
+		}
+		return &refusal.Placed{Err: err, Field: "where", Near: refused.Near}
 	case errors.As(err, &failed) && s.where != "":
 		return &refusal.Placed{Err: err, Field: "where"}
 	}

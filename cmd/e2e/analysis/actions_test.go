@@ -98,11 +98,10 @@ func TestMappingsAreAppliedWithAFile(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	path := shop(t, s, "mapped")
-	answer := analyze(t, s.Admin, path, object{"action": "suggest_mapping", "source_columns": list{"Nr", "E-Mail", "Ort", "Notiz"}})
+	answer := analyze(t, s.Admin, path, object{"action": "suggest_mapping", "source_columns": list{"ID", "E-Mail", "Ort", "Notiz"}})
 	apply := answer["proposals"].(list)[0].(object)["apply"].(object)
 	require.Nil(t, apply["body"])
-	r := s.Admin.Call("POST", apply["path"].(string), []byte("Nr,E-Mail,Ort,Notiz\n9001,new@mail.example,Bonn,x\n"),
-		"Content-Type", "text/csv")
+	r := s.Admin.Call("POST", apply["path"].(string), "ID,E-Mail,Ort,Notiz\n9001,new@mail.example,Bonn,x\n", "Content-Type", "text/csv")
 	require.Equal(t, 200, r.Status, "%v: %s", apply, r.Body)
 	require.Equal(t, list{list{"new@mail.example", "Bonn"}}, s.Admin.Rows("SELECT email, city FROM "+s.Schema+".mapped WHERE id = 9001"))
 }

@@ -23,6 +23,7 @@ func modelled(t *testing.T, change func(*harness.Settings)) (*harness.Server, ma
 		providers[f].Answer(func(llmtest.Request) llmtest.Answer { return llmtest.Document(`{"text":"A model wrote this."}`) })
 	}
 	s := harness.Start(t, func(c *harness.Settings) {
+		c.AllowPrivateEndpoints = true // the providers are on loopback
 		a := &c.Analysis
 		a.FamilyAKey, a.FamilyABaseURL = llmtest.Key, providers[llm.FamilyA].URL
 		a.FamilyBKey, a.FamilyBBaseURL = llmtest.Key, providers[llm.FamilyB].URL
@@ -179,7 +180,7 @@ func TestTheOperatorsKeyGoesToTheOperatorsAddressOnly(t *testing.T) {
 	t.Parallel()
 	own := llmtest.New(t, llm.FamilyA)
 	own.Answer(func(llmtest.Request) llmtest.Answer { return llmtest.Document(`{"text":"Another one wrote this."}`) })
-	s, providers := modelled(t, func(c *harness.Settings) { c.AllowPrivateEndpoints = true })
+	s, providers := modelled(t, nil)
 	path := shop(t, s, "keys")
 	at := "/v1/organisations/" + s.Boot.OrganisationID + "/analysis-providers/familyA"
 	s.Admin.Call("PUT", at, object{"baseUrl": own.URL}).Problem(t, 422)

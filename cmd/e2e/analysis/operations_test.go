@@ -26,7 +26,7 @@ func TestAnalysesContinueAsOperations(t *testing.T) {
 	other := s.Member("other@acme.example", "admin", nil)
 	require.Equal(t, 200, other.Call("GET", "/v1/operations/"+started["id"].(string), nil).Status)
 	code, _ := other.Call("GET", at, nil).Problem(t, 403)
-	require.Equal(t, "forbidden", code, "an administrator may see other rows")
+	require.Equal(t, "not_owner", code, "an administrator may see other rows")
 
 	s.Policy("later", "region", harness.AdminsSee)
 	code, _ = s.Admin.Call("GET", at, nil).Problem(t, 409)

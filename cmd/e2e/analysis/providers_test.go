@@ -148,7 +148,8 @@ func TestFeaturesDoNotConcernProvidersOfModels(t *testing.T) {
 
 func TestLimitsOfAnalysesAreServed(t *testing.T) {
 	t.Parallel()
-	limits := harness.Shared(t).Admin.OK("GET", "/v1/limits", nil)
+	s := harness.Start(t, func(c *harness.Settings) { c.Analysis.PerMinute = 30 })
+	limits := s.Admin.OK("GET", "/v1/limits", nil)
 	require.EqualValues(t, 30, limits["organisation_analyses_per_minute"])
 	require.EqualValues(t, 2_000_000, limits["organisation_analysis_tokens_per_day"])
 }

@@ -110,6 +110,7 @@ func DefaultSettings(t testing.TB) config.Settings {
 	settings.LogLevel = "info"
 	settings.RatePerMinute, settings.RateBurst = 1_000_000, 100_000
 	settings.RateOrgPerMinute, settings.RateOrgBurst = 1_000_000, 100_000
+	settings.Analysis.PerMinute = 0
 	settings.Memory = 2048
 	return settings
 }
