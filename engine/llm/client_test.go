@@ -17,7 +17,9 @@ const schema = `{"type":"object","properties":{"text":{"type":"string"}},"requir
 
 // request returns a request for a document.
 func request() llm.Request {
-	return llm.Request{Model: "model-1", System: "the task", Prompt: "the <data> & \"more\" é", Schema: json.RawMessage(schema), MaxTokens: 512}
+	return llm.Request{
+		Model: "model-1", System: "the task", Prompt: "the <data> & \"more\" é", Schema: json.RawMessage(schema), MaxTokens: 512,
+	}
 }
 
 // options returns options that no server serves.
