@@ -190,7 +190,9 @@ func (r *Watcher) round(ctx context.Context, due []candidate) error {
 			case err != nil:
 				j.end(ErrQueryCancelled)
 			default:
-				j.checked, j.valid, j.expires = view.Epoch(), begun, expires
+				// Not the epoch of the view: it is that of the last answer of the check, and earlier answers
+				// may be older.
+				j.checked, j.valid, j.expires = first.Epoch(), begun, expires
 			}
 			return nil
 		})
@@ -247,7 +249,7 @@ type Work struct {
 	check Check
 	// generation is the number of the current check.
 	generation uint64
-	// checked is the epoch at which the work was last found valid, or 0.
+	// checked is an epoch that the check that last found the work valid began at, or 0.
 	checked uint64
 	// valid is the last time at which the work was known to be valid.
 	valid time.Time
