@@ -49,7 +49,7 @@ func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome
 	case err == nil:
 		o.Result, o.Private, o.StoredBytes = done.Result, done.Private, done.StoredBytes
 		return o
-	case errors.Is(cause, errOperationCancelled):
+	case errors.Is(cause, errOperationCancelled) && !t.final:
 		o.State = catalog.OperationCancelled
 		return o
 	case errors.Is(cause, ErrLost):

@@ -100,6 +100,8 @@ type Task struct {
 	mu       sync.Mutex
 	progress catalog.Progress
 	reported bool // progress is in the catalog
+	// final reports that a cancellation is too late; see [Task.TooLateToCancel].
+	final bool
 }
 
 // Func is the work of an operation. It runs as the principal of ctx, which ends when the
@@ -121,6 +123,15 @@ func (t *Task) Progress(p catalog.Progress) {
 	if t.progress != p {
 		t.progress, t.reported = p, false
 	}
+}
+
+// TooLateToCancel records that the work has passed the point after which it goes on to its end: a
+// cancellation still ends the context of the work, but the operation is recorded as what the work
+// returns, not as cancelled.
+func (t *Task) TooLateToCancel() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.final = true
 }
 
 // NewRunner starts a runner. Records are written under the context system, which must

@@ -22,9 +22,6 @@ const (
 	moveLost  = time.Minute
 )
 
-// movesKept is how long ended moves are stored, for repeated requests.
-const movesKept = 7 * 24 * time.Hour
-
 // errMoveLost is the cause of the end of a move that another replica may continue.
 var errMoveLost = errors.New("lease of a move lost")
 
@@ -91,6 +88,13 @@ type moveRun struct {
 	// over, whose caller has gone.
 	permit   func(context.Context) error
 	progress func(move.Count)
+	// switched, if not nil, is called after the switch, from which on the move goes on to its end.
+	switched func()
+}
+
+// lost reports whether ctx has ended because the process ends. Otherwise the move was cancelled.
+func (how moveRun) lost(ctx context.Context) bool {
+	return ctx.Err() != nil && (!how.fresh || errors.Is(context.Cause(ctx), operation.ErrLost))
 }
 
 // run works on a move until it has ended, or until it is left to be taken over: because the
@@ -142,11 +146,16 @@ func (o *Moves) step(
 	switch m.State {
 	case catalog.MoveCopying:
 		copied, reason := o.copy(ctx, held, job, m, how)
-		if held.Err() != nil {
-			return m, nil, context.Cause(held)
-		}
 		if reason == nil && how.permit != nil {
 			reason = how.permit(ctx)
+		}
+		switch {
+		case held.Err() != nil:
+			return m, nil, context.Cause(held)
+		case how.lost(ctx):
+			return m, nil, operation.ErrLost
+		case reason != nil && ctx.Err() != nil:
+			reason = operation.ErrFailed // it was cancelled, whatever has failed for that reason
 		}
 		if reason == nil {
 			next, reason = o.Store.SwitchMove(held, m.ID, m.Holder, catalog.MovedObjects{Objects: copied.Objects, Bytes: copied.Bytes})
@@ -155,8 +164,13 @@ func (o *Moves) step(
 			case errors.As(reason, &exists):
 				reason = ErrNotEmpty
 			case errors.Is(reason, catalog.ErrInvalid):
-			default:
+			case reason != nil:
 				return next, nil, reason
+			default:
+				if how.switched != nil {
+					how.switched()
+				}
+				return next, nil, nil
 			}
 		}
 		reason = changed(reason, m)
@@ -283,7 +297,7 @@ func (o *Moves) ends(system context.Context, m catalog.Move) (ends moveEnds, err
 func (o *Moves) hold(ctx context.Context, m catalog.Move, how moveRun) (held context.Context, stop func()) {
 	held, cancel := context.WithCancelCause(authz.System(context.WithoutCancel(ctx), "move"))
 	forget := context.AfterFunc(ctx, func() {
-		if cause := context.Cause(ctx); !how.fresh || errors.Is(cause, operation.ErrLost) {
+		if how.lost(ctx) {
 			cancel(operation.ErrLost)
 		}
 	})
@@ -326,55 +340,4 @@ func (o *Moves) finished(system context.Context, m catalog.Move) {
 		o.Refresh(ends.source)
 	}
 	o.Logger.Info("move ended", "move", m.ID, "state", m.State, "objects", m.Objects, "bytes", m.Bytes, "tables", m.Tables)
-}
-
-// Run continues the moves of replicas that have ended, until ctx ends.
-func (o *Moves) Run(ctx context.Context) {
-	defer o.work.Wait()
-	tick, sweep := time.NewTicker(moveBeat), time.NewTicker(time.Hour)
-	defer tick.Stop()
-	defer sweep.Stop()
-	err := o.Resume(ctx)
-	for {
-		if err != nil && ctx.Err() == nil {
-			o.Logger.Warn("moves not resumed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			err = o.Resume(ctx)
-		case <-sweep.C:
-			err = o.sweep(ctx)
-		}
-	}
-}
-
-// sweep removes the records of old moves, and the reports of replicas that have ended.
-func (o *Moves) sweep(ctx context.Context) error {
-	system, now := authz.System(ctx, "old moves"), time.Now()
-	_, err := o.Store.ForgetMoves(system, now.Add(-movesKept))
-	return errors.Join(err, o.Store.ForgetReads(system, "", now.Add(-time.Hour)))
-}
-
-// Resume takes over the moves whose replicas have ended, and continues them in the background.
-func (o *Moves) Resume(ctx context.Context) error {
-	system := authz.System(ctx, "moves of other replicas")
-	taken, err := o.Store.TakeMoves(system, o.Holder, time.Now().Add(-moveLost))
-	if err := errors.Join(err, o.ReportReads(ctx)); err != nil {
-		return err
-	}
-	for _, m := range taken {
-		if !o.claim(m.ID) {
-			continue
-		}
-		o.work.Go(func() {
-			defer o.release(m.ID)
-			o.Logger.Info("move resumed", "move", m.ID, "state", m.State)
-			if _, err := o.run(ctx, m, moveRun{}); err != nil && ctx.Err() == nil {
-				o.Logger.Warn("resumed move", "move", m.ID, "error", err)
-			}
-		})
-	}
-	return nil
 }

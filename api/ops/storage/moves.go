@@ -146,6 +146,7 @@ func (o *Moves) Move(
 				progress: func(c move.Count) {
 					t.Progress(catalog.Progress{Done: c.Objects, Total: planned.all.Objects, Unit: "objects"})
 				},
+				switched: t.TooLateToCancel,
 			})
 			o.record(a, n, done, err)
 			return Moved{Objects: done.Objects, Bytes: done.Bytes, Tables: done.Tables}, err
