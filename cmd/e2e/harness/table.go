@@ -105,9 +105,13 @@ func (s *Server) Table(name, sql string, partitionBy []string, columns ...Column
 // Discover looks for tables below the shared configuration and returns the reply.
 func (s *Server) Discover() map[string]any {
 	s.T.Helper()
-	configs := s.Admin.OK("GET", "/v1/storages/configs", nil)["configs"].([]any)
-	id := configs[0].(map[string]any)["configId"].(string)
-	return s.Admin.OK("POST", "/v1/storages/configs/"+id+"/discover", nil)
+	for _, c := range s.Admin.OK("GET", ConfigsPath, nil)["configs"].([]any) {
+		if c := c.(map[string]any); c["schema"] == s.Schema {
+			return s.Admin.OK("POST", ConfigsPath+"/"+c["configId"].(string)+"/discover", nil)
+		}
+	}
+	require.Fail(s.T, "no configuration with the schema "+s.Schema)
+	return nil
 }
 
 // WriteTable writes a Delta table with our own log code into the folder dir, which it

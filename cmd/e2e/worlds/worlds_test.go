@@ -41,6 +41,13 @@ const worldUsers = 2
 
 func newWorlds(t *testing.T, threads int) *worlds {
 	w := openWorlds(t, threads, worldTables)
+	w.govern()
+	w.server.Stop()
+	return w
+}
+
+// govern makes the policies of [worldTables].
+func (w *worlds) govern() {
 	s := w.server
 	s.Policy("t", "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
 	s.Policy("p", "tenant", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"in","attribute":"tenants"}}`)
@@ -51,8 +58,6 @@ func newWorlds(t *testing.T, threads int) *worlds {
 	s.Policy("m", "v_ts",
 		`{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"v_ts","op":"gte","value":"9000-01-01T00:00:00Z"}}`)
 	s.Policy("m", "v_i8", `{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"v_i8","op":"lt","value":-100}}`)
-	s.Stop()
-	return w
 }
 
 // openWorlds serves the mild world, for the policies to be made.
@@ -60,6 +65,11 @@ func openWorlds(t *testing.T, threads int, tables func(wild bool) []worldTable) 
 	s := harness.Start(t, func(c *harness.Settings) {
 		c.Threads, c.DiscoveryEvery, c.Lease, c.Memory = threads, time.Hour, 256, 2048
 	})
+	return worldsOn(t, s, tables)
+}
+
+// worldsOn is openWorlds on a server whose schema and root are given.
+func worldsOn(t *testing.T, s *harness.Server, tables func(wild bool) []worldTable) *worlds {
 	w := &worlds{t: t, server: s, tables: tables}
 	w.furnish(false)
 	s.Discover()
@@ -90,11 +100,16 @@ func (w *worlds) visit(wild bool, f func()) {
 	w.t.Helper()
 	w.furnish(wild)
 	w.server.Start()
+	w.follow()
+	f()
+	w.server.Stop()
+}
+
+// follow has the users make their requests where the server is now.
+func (w *worlds) follow() {
 	for _, u := range w.users {
 		u.URL = w.server.URL
 	}
-	f()
-	w.server.Stop()
 }
 
 // askAll makes every request, distributed to the users in a fixed way. A user makes one

@@ -3,6 +3,8 @@ package mirrortest
 import (
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/azure"
 	"github.com/lakewarden/lakewarden/engine/objstore/azuretest"
@@ -27,6 +29,8 @@ type Bucket struct {
 	// Credential is what the store accepts: the key of the account, or the document of a service
 	// account's key.
 	Credential string
+	// Token makes an access token that the store accepts for an hour. It is nil for Azure.
+	Token func() string
 	// Body has the fields of a request for a storage configuration that are the same for every one
 	// over this bucket.
 	Body map[string]any
@@ -65,6 +69,11 @@ func openGCS(tb testing.TB) Bucket {
 	folder, address := start(tb, direct, err, server.Address, "/storage/v1/b/"+name+"/o/")
 	guard := server.Through(address).Guard(tb)
 	b := Bucket{Name: name, Endpoint: guard.Endpoint, Folder: folder, Credential: guard.Key(tb, "client")}
+	b.Token = func() string {
+		token := "token-" + uuid.NewString()
+		guard.Accept(token, "client")
+		return token
+	}
 	b.Body = map[string]any{"kind": GCS, "bucket": name, "endpoint": b.Endpoint, "serviceAccountKey": b.Credential}
 	return b
 }
