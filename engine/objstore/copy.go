@@ -11,8 +11,9 @@ type Copier interface {
 	// CopyFrom copies the object from of another bucket, which no wrapper surrounds, to name; from
 	// has its name and its size. The name must be free: stores that can refuse to replace an object
 	// do so with ErrExists, and in others readers see the old or the new content. The credential of
-	// this bucket reads the object: ErrDenied can mean that it may not. copied is false, without an
-	// error, if the store cannot copy from that bucket at all, because it is in another store.
+	// this bucket reads the object, and that of source must be allowed to: ErrDenied can mean that one
+	// of them may not. copied is false, without an error, if the store cannot copy from that bucket at
+	// all, because it is in another store.
 	// ErrNotFound, ErrExists, ErrUnknown.
 	CopyFrom(ctx context.Context, source Bucket, from Object, name string) (copied bool, err error)
 }

@@ -29,7 +29,8 @@ type Bucket struct {
 	tokens    *remote.Tokens // nil if the credential needs none
 	transport *http.Transport
 	limits    Limits
-	foreign   bool // see Credential.foreign
+	// credential is the one that the client uses.
+	credential Credential
 }
 
 var (
@@ -52,7 +53,7 @@ func New(o Options) (*Bucket, error) {
 	b := &Bucket{
 		account: o.Account, endpoint: o.service(), cloud: cloudOf(o.url(), o.Account), name: o.Container,
 		tokens: o.source(transport, limits), transport: transport, limits: limits,
-		foreign: o.Credential.foreign(),
+		credential: o.Credential,
 	}
 	sender := remote.Watch(transport, nil)
 	if b.tokens != nil {

@@ -26,8 +26,9 @@ func (b *Bucket) CopyFrom(ctx context.Context, source objstore.Bucket, from objs
 	if err := valid(from.Name); err != nil {
 		return false, remote.Failed(objstore.OpCopy, from.Name, err)
 	}
-	if b.foreign {
-		// This container's identity may read more than the source's own credential does.
+	if origin.credential.SASToken == "" && !b.credential.same(origin.credential) {
+		// The credential of this container may read more than the source's own. The signature of the
+		// source, if there is one, is a part of its URL.
 		if _, err := origin.Stat(ctx, from.Name); err != nil {
 			return false, err
 		}

@@ -113,3 +113,17 @@ func TestCopiesOfSignatures(t *testing.T) {
 	require.True(t, copied)
 	require.Equal(t, "content", objstoretest.MustGet(t, to, "e"))
 }
+
+// TestCopiesNeedTheRightsOfTheSource copies from a container that was opened with another key: the
+// service is asked to copy only what that key may read.
+func TestCopiesNeedTheRightsOfTheSource(t *testing.T) {
+	store := objstoretest.NewScript(t, answer(http.StatusForbidden, "AuthorizationPermissionMismatch"))
+	o := options(store.URL, "container")
+	o.Limits = quick
+	to := mustNew(t, o)
+	o.Credential = azure.Credential{AccountKey: azuretest.SecondKey}
+	_, err := objstore.Copy(t.Context(), to, "to", mustNew(t, o), objstore.Object{Name: "from"})
+	require.ErrorIs(t, err, objstore.ErrDenied)
+	require.Len(t, store.Seen(), 1)
+	require.Empty(t, store.Seen()[0].Header.Get("X-Ms-Copy-Source"))
+}

@@ -87,6 +87,15 @@ func (c Credential) tokens() bool { return c.ServicePrincipal != nil || c.foreig
 // foreign reports that the credential is not one that belongs to the container alone.
 func (c Credential) foreign() bool { return c.ManagedIdentity != nil || c.Ambient || c.Tokens != nil }
 
+// same reports whether two credentials that belong to their containers alone have the same rights.
+func (c Credential) same(other Credential) bool {
+	if c.foreign() || other.foreign() || c.AccountKey != other.AccountKey || c.SASToken != other.SASToken {
+		return false
+	}
+	a, b := c.ServicePrincipal, other.ServicePrincipal
+	return a == b || a != nil && b != nil && *a == *b
+}
+
 func (c Credential) sas() string { return strings.TrimPrefix(c.SASToken, "?") }
 
 // resource is what tokens are requested for: the storage accounts of every cloud have this name.

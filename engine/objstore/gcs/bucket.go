@@ -26,8 +26,8 @@ type Bucket struct {
 	handle    *storage.BucketHandle
 	transport *http.Transport
 	limits    Limits
-	// foreign reports that the credential is not one that belongs to the bucket alone.
-	foreign bool
+	// key is the credential, if that is the key of a service account.
+	key string
 }
 
 var (
@@ -60,7 +60,7 @@ func New(o Options) (*Bucket, error) {
 		return nil, remote.Refuse("endpoint", "cannot be used")
 	}
 	b := &Bucket{
-		name: o.Bucket, base: base.String(), http: client, transport: transport, limits: limits, foreign: o.Credential.ServiceAccountKey == "",
+		name: o.Bucket, base: base.String(), http: client, transport: transport, limits: limits, key: o.Credential.ServiceAccountKey,
 	}
 	b.handle = sdk.Bucket(o.Bucket).Retryer(b.retries()...)
 	return b, nil

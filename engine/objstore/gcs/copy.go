@@ -21,8 +21,8 @@ func (b *Bucket) CopyFrom(ctx context.Context, source objstore.Bucket, from objs
 	if !ok || origin.base != b.base {
 		return false, nil
 	}
-	if b.foreign {
-		// This bucket's identity may read more than the source's own credential does.
+	if b.key == "" || b.key != origin.key {
+		// The credential of this bucket may read more than the source's own.
 		if _, err := origin.Stat(ctx, from.Name); err != nil {
 			return false, err
 		}

@@ -25,10 +25,9 @@ type Bucket struct {
 	transport *http.Transport
 	limits    Limits
 	// place tells stores apart.
-	place     place
-	copyLimit int64
-	// foreign reports that the credential is not one that belongs to the bucket alone.
-	foreign bool
+	place      place
+	copyLimit  int64
+	credential Credential
 }
 
 // place is what the buckets have in common that copy from each other.
@@ -67,7 +66,7 @@ func New(o Options) (*Bucket, error) {
 		ContinueHeaderThresholdBytes:              -1,
 	})
 	return &Bucket{name: o.Bucket, client: client, transport: transport, limits: limits,
-		place: place{strings.TrimRight(o.Endpoint, "/"), o.Region}, copyLimit: maxCopy, foreign: o.Credential.Ambient}, nil
+		place: place{strings.TrimRight(o.Endpoint, "/"), o.Region}, copyLimit: maxCopy, credential: o.Credential}, nil
 }
 
 // Close closes idle connections. Running requests are not affected.

@@ -37,8 +37,8 @@ func (b *Bucket) CopyFrom(ctx context.Context, source objstore.Bucket, from objs
 	if !ok || origin.place != b.place {
 		return false, nil
 	}
-	if b.foreign {
-		// This bucket's identity may read more than the source's own credential does.
+	if b.credential.Ambient || b.credential != origin.credential {
+		// The credential of this bucket may read more than the source's own.
 		if _, err := origin.Stat(ctx, from.Name); err != nil {
 			return false, err
 		}

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"crypto/rand"
 	"strings"
 	"testing"
 
@@ -34,4 +35,29 @@ func TestLargeObjectsAreCopiedInParts(t *testing.T) {
 	for upload, err := range to.Uploads(t.Context(), "") {
 		t.Errorf("an upload is left: %s %v", upload.Name, err)
 	}
+}
+
+// TestCopiesNeedTheRightsOfTheSource copies with a key that may read everything, from a bucket that was
+// opened with a key that may not.
+func TestCopiesNeedTheRightsOfTheSource(t *testing.T) {
+	server := s3test.Start(t)
+	name, poor := server.Bucket(t), "poor"+rand.Text()[:8]
+	open := func(bucket, key, secret string) *Bucket {
+		b, err := New(Options{
+			Bucket: bucket, Region: s3test.Region, Endpoint: server.Endpoint, PathStyle: true,
+			Credential: Credential{AccessKeyID: key, SecretAccessKey: secret},
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, b.Close()) })
+		return b
+	}
+	rich := open(name, s3test.AccessKeyID, s3test.SecretAccessKey)
+	objstoretest.MustPut(t, rich, "o", "content")
+	from, to := open(name, poor, server.User(t, poor, s3test.RoleUser)), open(server.Bucket(t), s3test.AccessKeyID, s3test.SecretAccessKey)
+	_, err := objstore.Copy(t.Context(), to, "o", from, objstore.Object{Name: "o", Size: 7})
+	require.ErrorIs(t, err, objstore.ErrDenied)
+	require.Empty(t, objstoretest.MustList(t, to, ""))
+	copied, err := objstore.Copy(t.Context(), to, "o", rich, objstore.Object{Name: "o", Size: 7})
+	require.NoError(t, err)
+	require.True(t, copied)
 }
