@@ -59,6 +59,8 @@ var (
 	// The pattern is strict on purpose: the SDK accepts an ARN instead of a name, and would send
 	// the request elsewhere.
 	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	// AWS reserves these endings. An alias leads to a bucket of another name.
+	bucketAlias = regexp.MustCompile(`(-s3alias|--ol-s3|--op-s3)$`)
 	// A region becomes a part of a host name.
 	regionName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$`)
 	roleARN    = regexp.MustCompile(`^arn:[a-z-]{3,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,600}$`)
@@ -71,6 +73,8 @@ func (o Options) Check() error {
 		return remote.Refuse("bucket", "must be the name of a bucket: 3 to 63 of a-z, 0-9, '.' and '-'")
 	case strings.HasSuffix(o.Bucket, "--x-s3"):
 		return remote.Refuse("bucket", "must not be a directory bucket: those list in no order")
+	case bucketAlias.MatchString(o.Bucket):
+		return remote.Refuse("bucket", "must not be the alias of an access point")
 	case !regionName.MatchString(o.Region):
 		return remote.Refuse("region", "must be the name of a region, such as eu-central-1")
 	case o.Endpoint != "" && !remote.ValidEndpoint(o.Endpoint, ""):

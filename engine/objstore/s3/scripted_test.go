@@ -253,6 +253,8 @@ func TestOptions(t *testing.T) {
 		"a path":            {"bucket", func(o *s3.Options) { o.Bucket = "a/b" }},
 		"dots":              {"bucket", func(o *s3.Options) { o.Bucket = "a..b" }},
 		"directory bucket":  {"bucket", func(o *s3.Options) { o.Bucket = "name--usw2-az1--x-s3" }},
+		"access point":      {"bucket", func(o *s3.Options) { o.Bucket = "lake-hrzrlukc5m36ft7okagglf3gmwluquse1b-s3alias" }},
+		"object lambda":     {"bucket", func(o *s3.Options) { o.Bucket = "lake-a1b2c3d4--ol-s3" }},
 		"region as a host":  {"region", func(o *s3.Options) { o.Region = "x.evil.example/#" }},
 		"no region":         {"region", func(o *s3.Options) { o.Region = "" }},
 		"no key":            {"access_key_id", func(o *s3.Options) { o.Credential.AccessKeyID = "" }},
