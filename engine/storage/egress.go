@@ -98,26 +98,50 @@ var special = func() []netip.Prefix {
 	return all
 }()
 
-// metadata reports whether clouds serve a machine's identity at the address: link-local addresses,
-// and a few others.
+// identityServices are the addresses outside of the link-local ranges at which clouds serve a machine's
+// identity.
+var identityServices = []netip.Prefix{
+	netip.MustParsePrefix("168.63.129.16/32"),
+	netip.MustParsePrefix("100.100.100.200/32"),
+	netip.MustParsePrefix("192.0.0.192/32"),
+	netip.MustParsePrefix("fd00:ec2::/32"), // all services of AWS for an instance, and for a container
+	netip.MustParsePrefix("fd20:ce::254/128"),
+}
+
+// metadata reports whether clouds serve a machine's identity at the address, or at the IPv4 address to
+// which it leads.
 func metadata(ip netip.Addr) bool {
 	if ip.IsLinkLocalUnicast() {
 		return true
 	}
-	switch ip.String() {
-	case "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254":
-		return true
+	for _, service := range identityServices {
+		if service.Contains(ip) {
+			return true
+		}
 	}
-	return embedded(ip).IsLinkLocalUnicast()
+	inner, ok := embedded(ip)
+	return ok && metadata(inner)
 }
 
-// embedded returns the IPv4 address to which a translating IPv6 address leads, or the zero address.
-func embedded(ip netip.Addr) netip.Addr {
-	if !netip.MustParsePrefix("64:ff9b::/96").Contains(ip) {
-		return netip.Addr{}
-	}
+var (
+	translated      = netip.MustParsePrefix("64:ff9b::/96")
+	translatedHere  = netip.MustParsePrefix("64:ff9b:1::/48") // translated by this network
+	sixToFour       = netip.MustParsePrefix("2002::/16")
+	compatibleWith4 = netip.MustParsePrefix("::/96")
+)
+
+// embedded returns the IPv4 address to which an IPv6 address leads, if it leads to one.
+func embedded(ip netip.Addr) (inner netip.Addr, ok bool) {
 	bytes := ip.As16()
-	return netip.AddrFrom4([4]byte(bytes[12:]))
+	switch {
+	case ip.Is4():
+		return inner, false
+	case translated.Contains(ip), translatedHere.Contains(ip), compatibleWith4.Contains(ip):
+		return netip.AddrFrom4([4]byte(bytes[12:])), true
+	case sixToFour.Contains(ip):
+		return netip.AddrFrom4([4]byte(bytes[2:6])), true
+	}
+	return inner, false
 }
 
 func public(ip netip.Addr) bool {
