@@ -78,8 +78,10 @@ func TestLocationsAreCanonical(t *testing.T) {
 		_, err := open(t, local, map[string]any{"endpoint": endpoint}).Record()
 		require.Equal(t, []string{"endpoint"}, fieldsOf(t, err), endpoint)
 	}
-	_, err := open(t, local, map[string]any{"prefix": "a/../b"}).Record()
-	require.Equal(t, []string{"prefix"}, fieldsOf(t, err))
+	for _, prefix := range []string{"a/../b", "a./b", "a/b...", `a\b`} {
+		_, err := open(t, local, map[string]any{"prefix": prefix}).Record()
+		require.Equal(t, []string{"prefix"}, fieldsOf(t, err), prefix)
+	}
 }
 
 func TestInvalidFieldsAreNamed(t *testing.T) {

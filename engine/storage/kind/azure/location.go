@@ -29,7 +29,17 @@ func location(s Settings) (kind.Location, error) {
 			return at, err
 		}
 	}
-	return at, kind.CheckPrefix(s.Prefix)
+	if err := kind.CheckPrefix(s.Prefix); err != nil {
+		return at, err
+	}
+	for part := range strings.SplitSeq(s.Prefix, "/") {
+		// Azure may drop such a dot, and takes a backslash for a slash: the text would not be that of the
+		// root to which it leads.
+		if strings.HasSuffix(part, ".") || strings.Contains(part, `\`) {
+			return at, kind.Refuse("prefix", `must not have a '\', nor parts that end in '.'`)
+		}
+	}
+	return at, nil
 }
 
 // storeOf returns the store of an endpoint: its cloud and the account, or its host and
