@@ -58,4 +58,10 @@ type Sharing interface {
 	// [ErrDenied] with the reason not_attacher for a user who never attached the
 	// configuration, [ErrUndoClosed] and [ErrUndoExpired].
 	UndoAttach(ctx context.Context, viewer Viewer, config ConfigID, by UserID) (StorageConfig, error)
+	// TakeStorageConfig makes a member the owner of a configuration in a workspace, and raises the
+	// configuration's version, so that clients cached with the rights of the former owner are
+	// recognised as outdated. An undo that leads to another workspace keeps the new owner, one that
+	// makes the configuration personal again restores the owner of then. It returns [ErrNotFound] for
+	// a personal configuration, and [ErrSandbox].
+	TakeStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, by UserID) (StorageConfig, error)
 }

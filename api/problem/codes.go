@@ -189,7 +189,8 @@ var Codes = []Code{
 	{"undo_window_closed", 409, "A later change prevents undoing this.",
 		"The configuration was attached again, the attach was undone before, or there was none."},
 	{"provider_link_required", 409, "The owner has to link the storage account first.",
-		"The member never linked the provider, or the provider has refused the link since."},
+		"The member never linked the provider, has left the organisation, or the provider has refused the link since. A shared configuration " +
+			"can be taken over by another member."},
 	{"provider_app_rejected", 409, "The provider refuses the application of the organisation.",
 		"Its client id, secret or tenant is wrong: register it again."},
 

@@ -60,6 +60,23 @@ func (s *Store) UndoAttach(ctx context.Context, viewer catalog.Viewer, config ca
 	return s.inner.UndoAttach(ctx, viewer, config, by)
 }
 
+// TakeStorageConfig needs storage:configure and storage_configs:share in the workspace of the
+// configuration. The new owner is the actor.
+func (s *Store) TakeStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64,
+	by catalog.UserID) (none catalog.StorageConfig, err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := s.mayChange(ctx, viewer, config); err != nil {
+		return none, err
+	}
+	if err := a.signs(by); err != nil {
+		return none, err
+	}
+	return s.inner.TakeStorageConfig(ctx, viewer, config, expectedVersion, by)
+}
+
 // sharesConfig checks that the actor, who is by, sees a configuration and holds
 // storage_configs:share in its workspace.
 func (s *Store) sharesConfig(ctx context.Context, viewer catalog.Viewer, id catalog.ConfigID, by catalog.UserID) (a actor, err error) {

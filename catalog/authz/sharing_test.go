@@ -56,6 +56,29 @@ var sharingMethods = map[string]method{
 		},
 		allowed: []string{"builder"}, denied: catalog.ErrDenied,
 	},
+	"TakeStorageConfig": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.TakeStorageConfig(ctx, f.viewer(ctx), f.config.ID, catalog.AnyVersion, f.attacher(ctx)))
+		},
+		allowed: builders, denied: catalog.ErrDenied,
+	},
+}
+
+func TestTakingOverNeedsBothScopes(t *testing.T) {
+	f := newFixture(t)
+	take := func(who auth.Principal, config catalog.StorageConfig) error {
+		return drop(f.store.TakeStorageConfig(as(who), authz.ViewerOf(who), config.ID, catalog.AnyVersion, authz.ViewerOf(who).User))
+	}
+	editor, curator, admin := f.people["editor"], f.people["curator"], f.people["admin"]
+	require.ErrorIs(t, take(admin, f.inSpace), catalog.ErrNotFound, "not a member of the workspace")
+	require.ErrorIs(t, take(admin, f.personal), catalog.ErrNotFound, "an administrator does not see it")
+	missing(t, take(editor, f.config), auth.ScopeStorageConfigure)
+	missing(t, take(narrow(admin, auth.ScopeStorageConfigure), f.config), auth.ScopeStorageConfigsShare)
+	missing(t, take(narrow(admin, auth.ScopeStorageConfigsShare), f.config), auth.ScopeStorageConfigure)
+	require.NoError(t, take(curator, f.inSpace), "an administrator of the workspace")
+	require.NoError(t, take(admin, f.config))
+	err := drop(f.store.TakeStorageConfig(as(admin), authz.ViewerOf(admin), f.config.ID, catalog.AnyVersion, f.users["builder"]))
+	reason(t, err, "actor_mismatch")
 }
 
 func TestAttachNeedsRightsInBothWorkspaces(t *testing.T) {

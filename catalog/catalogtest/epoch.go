@@ -23,6 +23,7 @@ func epoch(t *testing.T, w *world) {
 	key := w.key(org, owner)
 	deltaID := w.delta()
 	shared := w.config(org, owner, "", "shared")
+	taken, heir := w.config(org, owner, w.defaultWorkspace(org), "taken"), w.member(org, catalog.RoleBuilder)
 
 	for _, change := range []struct {
 		name string
@@ -48,6 +49,10 @@ func epoch(t *testing.T, w *world) {
 		}},
 		{"config attached", func() error {
 			_, err := w.AttachStorageConfig(w.ctx, v, shared.ID, catalog.NewAttach{Workspace: w.defaultWorkspace(org), By: owner, Window: time.Hour})
+			return err
+		}},
+		{"config taken over", func() error {
+			_, err := w.TakeStorageConfig(w.ctx, catalog.SystemViewer(org), taken.ID, 1, heir)
 			return err
 		}},
 		{"attach undone", func() error { _, err := w.UndoAttach(w.ctx, v, shared.ID, owner); return err }},

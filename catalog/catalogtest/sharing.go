@@ -179,6 +179,62 @@ func undoneAttaches(t *testing.T, w *world) {
 	require.ErrorIs(t, w.undo(config, builder), catalog.ErrNotFound)
 }
 
+// takenConfigs checks who owns a configuration after somebody took it over, and after an undo.
+func takenConfigs(t *testing.T, w *world) {
+	org, owner := w.org()
+	leaver, heir := w.member(org, catalog.RoleBuilder), w.member(org, catalog.RoleBuilder)
+	stranger := w.user()
+	one, two := w.workspace(org, leaver, heir), w.workspace(org, leaver, heir)
+	config := w.config(org, leaver, one, "c")
+	take := func(config catalog.StorageConfig, version int64, by catalog.UserID) (catalog.StorageConfig, error) {
+		return w.TakeStorageConfig(w.ctx, catalog.MemberViewer(org, by), config.ID, version, by)
+	}
+	_, err := take(config, catalog.AnyVersion, owner)
+	require.ErrorIs(t, err, catalog.ErrNotFound, "not a member of the workspace")
+	_, err = w.TakeStorageConfig(w.ctx, catalog.SystemViewer(org), config.ID, catalog.AnyVersion, stranger)
+	require.ErrorIs(t, err, catalog.ErrNotFound, "not a member of the organisation")
+	personal := w.config(org, heir, "", "personal")
+	_, err = take(personal, catalog.AnyVersion, heir)
+	require.ErrorIs(t, err, catalog.ErrNotFound)
+	_, err = take(w.sandbox(org), catalog.AnyVersion, heir)
+	require.ErrorIs(t, err, catalog.ErrSandbox)
+
+	require.NoError(t, w.RemoveMember(w.ctx, org, leaver))
+	taken, err := take(config, 1, heir)
+	require.NoError(t, err)
+	expected := config
+	expected.Owner, expected.Version, expected.UpdatedAt = heir, 2, taken.UpdatedAt
+	w.same(expected, taken)
+	again, err := take(config, catalog.AnyVersion, heir)
+	require.NoError(t, err)
+	w.same(taken, again)
+	_, err = take(config, 1, heir)
+	stale(w, err, 2)
+
+	// An undo between workspaces keeps the new owner.
+	third := w.member(org, catalog.RoleBuilder)
+	for _, space := range []catalog.WorkspaceID{one, two} {
+		_, err = w.SetWorkspaceMember(w.ctx, org, space, third, catalog.RoleBuilder)
+		require.NoError(t, err)
+	}
+	w.attached(config, heir, two)
+	_, err = take(config, catalog.AnyVersion, third)
+	require.NoError(t, err)
+	restored, err := w.UndoAttach(w.ctx, catalog.MemberViewer(org, heir), config.ID, heir)
+	require.NoError(t, err)
+	require.Equal(t, []any{one, third}, []any{restored.Workspace, restored.Owner})
+
+	// One that makes it personal again gives it back to whom it belonged.
+	w.attached(personal, heir, one)
+	_, err = take(personal, catalog.AnyVersion, third)
+	require.NoError(t, err)
+	restored, err = w.UndoAttach(w.ctx, catalog.MemberViewer(org, heir), personal.ID, heir)
+	require.NoError(t, err)
+	require.True(t, restored.Personal())
+	require.Equal(t, heir, restored.Owner)
+	require.False(t, w.sees(third, personal))
+}
+
 // attachesKeepTables checks that tables, rules and credentials that are made between an
 // attach and its undo remain.
 func attachesKeepTables(t *testing.T, w *world) {

@@ -54,6 +54,7 @@ func Run(t *testing.T, config Config) {
 		{"attached configs", attachedConfigs},
 		{"undone attaches", undoneAttaches},
 		{"attaches keep tables", attachesKeepTables},
+		{"taken configs", takenConfigs},
 		{"sandboxes", sandboxes},
 		{"quota of a sandbox", sandboxQuota},
 		{"race for a quota", raceQuota},

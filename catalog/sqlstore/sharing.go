@@ -146,6 +146,42 @@ func (s *Store) UndoAttach(ctx context.Context, v catalog.Viewer, id catalog.Con
 	return restored, err
 }
 
+// TakeStorageConfig implements [catalog.Sharing]. A move does not prevent it: it may need the rights
+// of the new owner to end.
+func (s *Store) TakeStorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64,
+	by catalog.UserID) (taken catalog.StorageConfig, err error) {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
+		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
+		if err == nil && c.Personal() {
+			err = catalog.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := membership(ctx, tx, v.Org, by); err != nil {
+			return err
+		}
+		if taken = c; c.Owner == by {
+			return sqldb.ErrUnchanged
+		}
+		if _, err := tx.Exec(ctx, `UPDATE storage_attaches SET previous_owner_user_id = ?
+			WHERE config_id = ? AND closed_at IS NULL AND previous_workspace_id IS NOT NULL`, by, id); err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, `UPDATE storage_configs SET owner_user_id = ?, version = version + 1, updated_at = ?
+			WHERE id = ? AND version = ?`, by, sqldb.Micros(s.db.Clock()), id, c.Version)
+		if err != nil {
+			return err
+		}
+		if err := sqldb.Replaced(n, c.Version); err != nil {
+			return err
+		}
+		taken, err = visibleConfig(ctx, tx, v, id)
+		return err
+	})
+	return taken, err
+}
+
 // awaitedByUndo reports whether the undo of an attach would move a configuration back into
 // a workspace.
 func (s *Store) awaitedByUndo(ctx context.Context, tx sqldb.Session, id catalog.WorkspaceID) (bool, error) {

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +27,7 @@ type Configs struct {
 	// Ambient reports whether the operator allows the server's own identity to be used for a
 	// configuration of an organisation. If it is nil, no configuration may use it.
 	Ambient func(ctx context.Context, org catalog.OrgID, use kind.AmbientUse) (bool, error)
+	Audit   recorder
 	// Now is the clock.
 	Now func() time.Time
 	// LocalRoots returns the directories below which an organisation may use local
@@ -152,7 +154,13 @@ func (o Configs) Validate(ctx context.Context, id catalog.ConfigID) (ProbeReport
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	return storage.Probe(ctx, bucket), nil
+	report := storage.Probe(ctx, bucket)
+	// A failure that has a code of its own, such as a missing link of the owner, is not the store's.
+	var coded interface{ ProblemCode() string }
+	if err := report.Err(); errors.As(err, &coded) {
+		return ProbeReport{}, err
+	}
+	return report, nil
 }
 
 // PrepareDiscovery checks that the caller may discover the tables of a configuration, and

@@ -286,8 +286,9 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int)) error 
 	return group.Wait()
 }
 
-// All discovers the tables of every configuration of every organisation, for the server itself.
-// It continues after a configuration that fails, and returns all errors together.
+// All discovers the tables of every configuration of every organisation, for the server itself,
+// except those that only former members would see. It continues after a configuration that fails, and
+// returns all errors together.
 func (o Discovery) All(ctx context.Context) error {
 	ctx = authz.System(ctx, "periodic discovery")
 	var errs []error
@@ -298,7 +299,11 @@ func (o Discovery) All(ctx context.Context) error {
 		return catalog.Each(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
 			return o.Store.ListStorageConfigs(ctx, viewer, page)
 		}, func(config catalog.StorageConfig) error {
-			if _, err := o.discover(ctx, viewer, config, false, nil); err != nil {
+			ownerless, err := orphaned(ctx, o.Store, config)
+			if err == nil && !ownerless {
+				_, err = o.discover(ctx, viewer, config, false, nil)
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("discover %s: %w", config.ID, err))
 			}
 			return ctx.Err()

@@ -39,7 +39,7 @@ func CredentialStateOf(config catalog.StorageConfig, now time.Time) CredentialSt
 }
 
 // Expiry counts the credentials that have expired or will expire within 7 days, in the
-// metrics of the server.
+// metrics of the server. Those that nobody can replace do not count.
 type Expiry struct {
 	store configLists
 	now   func() time.Time
@@ -50,6 +50,7 @@ type Expiry struct {
 type configLists interface {
 	catalog.Organisations
 	catalog.StorageConfigs
+	memberships
 }
 
 // NewExpiry returns counters that [Expiry.Update] sets.
@@ -76,7 +77,15 @@ func (e *Expiry) Update(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if state := CredentialStateOf(config, now); state == CredentialExpiring || state == CredentialExpired {
+		state := CredentialStateOf(config, now)
+		if state != CredentialExpiring && state != CredentialExpired {
+			continue
+		}
+		ownerless, err := orphaned(authz.System(ctx, "expiry of credentials"), e.store, config)
+		if err != nil {
+			return err
+		}
+		if !ownerless {
 			found[labels{config.Kind, state}]++
 		}
 	}

@@ -54,7 +54,7 @@ func (o Sharing) Attach(ctx context.Context, id catalog.ConfigID, workspace stri
 	case err != nil:
 		return none, err
 	}
-	o.record(a, "storage.attached", done.Config, map[string]string{"previous_workspace_id": string(done.PreviousWorkspace)})
+	recordSharing(o.Audit, a, "storage.attached", done.Config, map[string]string{"previous_workspace_id": string(done.PreviousWorkspace)})
 	o.Refresh(done.Config)
 	return done, nil
 }
@@ -68,15 +68,15 @@ func (o Sharing) Undo(ctx context.Context, id catalog.ConfigID) (catalog.Storage
 	}
 	restored, err := o.Store.UndoAttach(ctx, a.Viewer, id, a.User)
 	if err == nil {
-		o.record(a, "storage.attach_undone", restored, map[string]string{})
+		recordSharing(o.Audit, a, "storage.attach_undone", restored, map[string]string{})
 	}
 	return restored, err
 }
 
-// record writes an audit entry about a configuration that is in another workspace now.
-func (o Sharing) record(a caller.Identity, action string, config catalog.StorageConfig, details map[string]string) {
+// recordSharing writes an audit entry about a configuration that has another workspace or owner now.
+func recordSharing(audit recorder, a caller.Identity, action string, config catalog.StorageConfig, details map[string]string) {
 	details["workspace_id"] = string(config.Workspace)
 	entry := caller.NewEntry(a, action, "storage-config/"+string(config.ID), catalog.OutcomeAllow)
 	entry.Details, _ = json.Marshal(details) // texts: cannot fail
-	o.Audit.Record(entry)
+	audit.Record(entry)
 }

@@ -231,6 +231,19 @@ func Routes(api huma.API, configs storage.Configs, operations longwork.Service) 
 			}
 			return v1.Empty{}, configs.Delete(ctx, id)
 		})
+	v1.Add(api, write.With("POST", base+"/{config_id}/take-over", "takeOverStorageConfig",
+		"Take over a delegated storage configuration").
+		Describe("Makes the caller the owner of a delegated configuration in a workspace, for example when its owner has left: it is opened "+
+			"with the caller's link from now on. The link is tried out first, as by validate. The id, tables, policies and domains stay. It also "+
+			"needs storage_configs:share."),
+		func(ctx context.Context, in *ConfigPath) (storageConfig, error) {
+			id, err := in.id()
+			if err != nil {
+				return storageConfig{}, err
+			}
+			c, err := configs.TakeOver(ctx, id)
+			return storageConfigOf(ctx, c), err
+		})
 	v1.Add(api, write.With("POST", base+"/{config_id}/validate", "validateStorageConfig",
 		"Try a storage configuration out").Describe("Lists, writes, reads and deletes objects below a random name."),
 		func(ctx context.Context, in *ConfigPath) (validation, error) {

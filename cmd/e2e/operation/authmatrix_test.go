@@ -85,6 +85,7 @@ var operationAccess = map[string]accessNeeds{
 	"getStorageConfig":      {"storage:read", ""},
 	"updateStorageConfig":   {"storage:configure", `{}`},
 	"deleteStorageConfig":   {"storage:configure", ""},
+	"takeOverStorageConfig": {"storage:configure", ""},
 	"validateStorageConfig": {"storage:configure", ""},
 	"discoverTables":        {"storage:configure", ""},
 

@@ -140,7 +140,7 @@ func pointed(name string) string {
 var elsewhere = []string{
 	"adoptIdentity", "rotateS3Credential", "rotateGCSCredential", "rotateKindACredential", "rotateAzureCredential", "rotateKindBCredential",
 	"putSso", "getSso", "deleteSso", "verifyDomain", "ssoCallback", "ssoBackchannelLogout",
-	"providerLinkCallback", "deleteProviderLink", "changeMyPassword",
+	"providerLinkCallback", "deleteProviderLink", "takeOverStorageConfig", "changeMyPassword",
 }
 
 // TestRepliesMatchTheDescription has every operation succeed, and some of

@@ -61,6 +61,7 @@ func TestLostConfigurationLooksLikeNone(t *testing.T) {
 			{Method: "POST", Path: config + "/attach", Body: map[string]any{"workspaceId": two}},
 			{Method: "POST", Path: config + "/attach", Body: map[string]any{"workspaceId": s.Boot.WorkspaceID}},
 			{Method: "POST", Path: config + "/promote-undo"},
+			{Method: "POST", Path: config + "/take-over"},
 			{Method: "POST", Path: config + "/validate"},
 			{Method: "POST", Path: config + "/discover"},
 			{Method: "PUT", Path: config + "/credentials/s3", Body: map[string]any{"accessKeyId": "x", "secretAccessKey": "y"}},
@@ -91,7 +92,7 @@ func TestLostConfigurationLooksLikeNone(t *testing.T) {
 		return out
 	}
 	never := answers(harness.MissingID)
-	for i, ask := range asks(harness.MissingID)[:15] {
+	for i, ask := range asks(harness.MissingID)[:16] {
 		require.Contains(t, []int{404, 422}, never[i].Status, "%s: %s", ask, never[i].Body)
 	}
 	for name, id := range map[string]string{"moved": moved, "undone": undone, "hidden": hidden} {

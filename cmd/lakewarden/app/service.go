@@ -287,7 +287,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		},
 		Keys: apiKeys, Organisations: admin.Organisations{Store: store, SandboxRoot: settings.SandboxRoot},
 		Members: admin.Members{Store: store}, Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
-		Storage: newStorageConfigs(store, opener, discovery),
+		Storage: newStorageConfigs(store, opener, discovery, auditor),
 		Sharing: sharing, Moves: newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, sharing, registry, log, s),
 		TableRules: rules,
 		Domains:    domains,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	storageops "github.com/lakewarden/lakewarden/api/ops/storage"
@@ -61,10 +62,12 @@ func newRemoteStores(settings config.Settings, store catalog.Store, keys *secret
 }
 
 // newStorageConfigs returns the use cases of storage configurations.
-func newStorageConfigs(store *authz.Store, opener buckets, discovery storageops.Discovery) storageops.Configs {
+func newStorageConfigs(
+	store *authz.Store, opener buckets, discovery storageops.Discovery, auditor *caller.Auditor,
+) storageops.Configs {
 	return storageops.Configs{
 		Discovery: discovery, Store: store, LocalRoots: opener.roots.of, Kinds: opener.remote.kinds, Seal: opener.remote.seal,
-		Ambient: opener.remote.ambient.allows, Now: time.Now,
+		Ambient: opener.remote.ambient.allows, Audit: auditor, Now: time.Now,
 	}
 }
 
