@@ -16,7 +16,7 @@ type S3Secret struct {
 	AccessKeyID     string `json:"accessKeyId,omitempty" maxLength:"256" doc:"kind s3"`
 	SecretAccessKey string `json:"secretAccessKey,omitempty" maxLength:"1024" writeOnly:"true" doc:"kind s3; never returned"`
 	SessionToken    string `json:"sessionToken,omitempty" maxLength:"16384" writeOnly:"true" doc:"kind s3: of a temporary key; never returned"`
-	RoleARN         string `json:"roleArn,omitempty" maxLength:"1024" doc:"kind s3: a role to take on with the key"`
+	RoleARN         string `json:"roleArn,omitempty" maxLength:"1024" doc:"kind s3: a role to assume with the key"`
 }
 
 // GCSSecret is a credential of Google Cloud Storage.
