@@ -207,17 +207,25 @@ func changeOf(a, b string, distance int) int {
 	return otherChange
 }
 
-// differing returns the length of the shortest of the words in which two forms differ, or that
-// of the shorter form if they have different numbers of words.
+// differing returns the length of the shortest of the words in which two forms differ, or half
+// that of the shorter form if they have different numbers of words. It is 0 if a word with a
+// digit differs, because such words are codes.
 func differing(a, b parts) int {
 	if len(a.words) != len(b.words) {
+		if a.digits != "" {
+			return 0
+		}
 		return min(utf8.RuneCountInString(a.squeezed), utf8.RuneCountInString(b.squeezed)) / 2
 	}
 	least := math.MaxInt
 	for i, word := range a.words {
-		if word != b.words[i] {
-			least = min(least, utf8.RuneCountInString(word), utf8.RuneCountInString(b.words[i]))
+		if word == b.words[i] {
+			continue
 		}
+		if hasDigit(word) || hasDigit(b.words[i]) {
+			return 0
+		}
+		least = min(least, utf8.RuneCountInString(word), utf8.RuneCountInString(b.words[i]))
 	}
 	return least
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine/analysis"
@@ -77,15 +78,17 @@ func (c *citations) add(ctx context.Context, column analysis.Column, condition s
 	return reference.Tag(), nil
 }
 
-// quote returns a text for a title, shortened and without line breaks.
+// quote returns a text for a title, shortened, without control characters and without what could
+// be read as a tag.
 func quote(text string) string {
 	const most = 40
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
 			return ' '
 		}
 		return r
 	}, text)
+	text = strings.NewReplacer("[[", "[ [", "]]", "] ]").Replace(text)
 	if utf8.RuneCountInString(text) > most {
 		text = string([]rune(text)[:most]) + "…"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,8 @@ const (
 	maxTests = 200
 	// consistent is the part of rows that agree with a dependency.
 	consistent = 0.98
+	// manyRows is the number of rows from which a part of the values is tested first.
+	manyRows = 20_000
 	// leastSupport is the number of rows that a dependency is read from.
 	leastSupport = 20
 	// maxFilled bounds the values of the determining column in one proposal, maxFilledText
@@ -43,7 +46,8 @@ func (d dependency) consistency() float64 { return ratio(d.agreeing, d.rows) }
 // nearly always the same value.
 func (d dependency) holds() bool {
 	wrong, usual := 1-d.consistency(), 1-d.common
-	return d.rows >= leastSupport && d.groups >= 3 && d.consistency() >= consistent && wrong <= 0.2*usual && d.fillable > 0
+	return d.rows >= leastSupport && d.groups >= 3 && d.consistency() >= consistent && usual >= 1-consistent &&
+		wrong <= 0.2*usual && d.fillable > 0
 }
 
 // replacement looks for a column that determines the missing values of another.
@@ -55,9 +59,11 @@ func (w *nullsWork) replacement(ctx context.Context, out *NullsColumn) error {
 	if err := w.determining(ctx); err != nil {
 		return err
 	}
+	target := w.profiles[c.Name]
 	var best dependency
 	for _, p := range w.candidates {
-		if p.column.Name == c.Name {
+		// A column that determines another has not fewer values, apart from wrong ones.
+		if p.column.Name == c.Name || target.distinct > 2*p.distinct {
 			continue
 		}
 		if w.tests == maxTests {
@@ -66,7 +72,7 @@ func (w *nullsWork) replacement(ctx context.Context, out *NullsColumn) error {
 		if w.tests++; w.tests > maxTests {
 			break
 		}
-		d, err := w.test(ctx, p.column, c)
+		d, err := w.test(ctx, p, c)
 		if err != nil {
 			return fmt.Errorf("dependency of %s on %s: %w", c.Name, p.column.Name, err)
 		}
@@ -94,11 +100,16 @@ func (w *nullsWork) determining(ctx context.Context) error {
 			columns = append(columns, c)
 		}
 	}
-	all, err := profiles(ctx, w.in, columns)
+	unknown := slices.DeleteFunc(slices.Clone(columns), func(c analysis.Column) bool { return w.profiles[c.Name].column.Name == c.Name })
+	more, err := profiles(ctx, w.in, unknown)
 	if err != nil {
 		return err
 	}
-	for _, p := range all {
+	for _, p := range more {
+		w.profiles[p.column.Name] = p
+	}
+	for _, c := range columns {
+		p := w.profiles[c.Name]
 		if p.distinct >= 3 && p.short >= 2*p.distinct {
 			w.candidates = append(w.candidates, p)
 		}
@@ -120,11 +131,11 @@ func (w *nullsWork) present(c analysis.Column) string {
 
 // groupsSQL returns a statement's FROM item of the values k of a column with their number of
 // rows, the rows with the most frequent value m of another column, and the rows where that is
-// NULL.
-func (w *nullsWork) groupsSQL(by, c analysis.Column) string {
+// NULL. Its rows fulfil a condition, which begins with AND, or is "".
+func (w *nullsWork) groupsSQL(by, c analysis.Column, condition string) string {
 	pairs := "(SELECT " + cell(by) + " AS k, CASE WHEN " + w.present(c) + " THEN " + cell(c) + " END AS w, count(*) AS n, " +
 		"count(*) FILTER (WHERE " + cell(c) + " IS NULL) AS missing FROM " + w.in.Table.From(by, c) + " WHERE " + w.present(by) +
-		" GROUP BY ALL) AS pairs"
+		condition + " GROUP BY ALL) AS pairs"
 	return "(SELECT k, CAST(coalesce(sum(n) FILTER (WHERE w IS NOT NULL), 0) AS BIGINT) AS total, " +
 		"coalesce(max(n) FILTER (WHERE w IS NOT NULL), 0) AS agreeing, max({'n': n, 'w': w}) FILTER (WHERE w IS NOT NULL).w AS m, " +
 		"CAST(sum(missing) AS BIGINT) AS missing FROM " + pairs + " GROUP BY k) AS g"
@@ -133,22 +144,36 @@ func (w *nullsWork) groupsSQL(by, c analysis.Column) string {
 // determined is the condition that a group determines the value of its rows with NULL.
 const determined = "total >= 2 AND agreeing >= 0.98 * total"
 
-func (w *nullsWork) test(ctx context.Context, by, c analysis.Column) (dependency, error) {
-	d := dependency{by: by}
-	sql := "SELECT CAST(coalesce(sum(total) FILTER (WHERE total >= 2), 0) AS BIGINT), " +
-		"CAST(coalesce(sum(agreeing) FILTER (WHERE total >= 2), 0) AS BIGINT), count(*) FILTER (WHERE total >= 2), " +
-		"CAST(coalesce(sum(missing) FILTER (WHERE " + determined + "), 0) AS BIGINT) FROM " + w.groupsSQL(by, c)
-	err := w.in.Each(ctx, sql, func(r engine.Row) error {
-		d.rows, d.agreeing, d.groups, d.fillable = r.Int64(0), r.Int64(1), r.Int64(2), r.Int64(3)
-		return nil
-	})
+// test measures a dependency. Where there are many values, it first reads a part of them, which
+// their hashes choose.
+func (w *nullsWork) test(ctx context.Context, by profile, c analysis.Column) (dependency, error) {
+	if by.rows > manyRows && by.distinct >= 64 {
+		some, err := w.measure(ctx, by.column, c, " AND hash("+cell(by.column)+") % 16 = 0")
+		if err != nil || some.rows >= leastSupport && some.consistency() < 0.9 {
+			return some, err
+		}
+	}
+	d, err := w.measure(ctx, by.column, c, "")
 	if err != nil || d.rows < leastSupport || d.consistency() < consistent {
 		return d, err
 	}
-	sql = "SELECT CAST(coalesce(max(n) / sum(n), 0) AS DOUBLE) FROM (SELECT count(*) AS n FROM " + w.in.Table.From(c) + " WHERE " +
+	sql := "SELECT CAST(coalesce(max(n) / sum(n), 0) AS DOUBLE) FROM (SELECT count(*) AS n FROM " + w.in.Table.From(c) + " WHERE " +
 		w.present(c) + " GROUP BY " + cell(c) + ") AS g"
 	err = w.in.Each(ctx, sql, func(r engine.Row) error {
 		d.common = r.Float64(0)
+		return nil
+	})
+	return d, err
+}
+
+// measure measures a dependency among rows that fulfil a condition, without its common value.
+func (w *nullsWork) measure(ctx context.Context, by, c analysis.Column, condition string) (dependency, error) {
+	d := dependency{by: by}
+	sql := "SELECT CAST(coalesce(sum(total) FILTER (WHERE total >= 2), 0) AS BIGINT), " +
+		"CAST(coalesce(sum(agreeing) FILTER (WHERE total >= 2), 0) AS BIGINT), count(*) FILTER (WHERE total >= 2), " +
+		"CAST(coalesce(sum(missing) FILTER (WHERE " + determined + "), 0) AS BIGINT) FROM " + w.groupsSQL(by, c, condition)
+	err := w.in.Each(ctx, sql, func(r engine.Row) error {
+		d.rows, d.agreeing, d.groups, d.fillable = r.Int64(0), r.Int64(1), r.Int64(2), r.Int64(3)
 		return nil
 	})
 	return d, err
@@ -159,7 +184,7 @@ func (w *nullsWork) fill(ctx context.Context, c analysis.Column, d dependency) e
 	if len(w.proposals) >= w.in.Limit || w.proposedText > maxShownText {
 		return nil
 	}
-	pairs, err := w.in.Texts(ctx, "SELECT CAST(k AS VARCHAR), CAST(m AS VARCHAR) FROM "+w.groupsSQL(d.by, c)+" WHERE "+determined+
+	pairs, err := w.in.Texts(ctx, "SELECT CAST(k AS VARCHAR), CAST(m AS VARCHAR) FROM "+w.groupsSQL(d.by, c, "")+" WHERE "+determined+
 		" AND missing > 0 ORDER BY missing DESC, k LIMIT "+strconv.Itoa(maxFilled+1))
 	if err != nil {
 		return err

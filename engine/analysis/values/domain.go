@@ -236,12 +236,18 @@ func closedSet(ctx context.Context, in analysis.Input, p profile) (suggestion, b
 }
 
 // frequent returns the values of a set that is nearly complete, and their rows: those that are
-// not much rarer than the others, and no words for missing values.
+// no variants of others, no words for missing values, and do not occur once among values that
+// occur many times.
 func frequent(all []counted, values int64) (set []counted, rows int64) {
 	average := float64(values) / float64(len(all))
+	variants := map[string]bool{}
+	for _, c := range clustersOf(all) {
+		for _, v := range c.forms[1:] {
+			variants[v.text] = true
+		}
+	}
 	for _, v := range all {
-		rare := float64(v.rows) < average/50 && v.rows <= max(2, values/2000)
-		if rare || meaningOf(v.text) == always || blank(v.text) {
+		if variants[v.text] || v.rows == 1 && average >= 100 || meaningOf(v.text) == always || blank(v.text) {
 			continue
 		}
 		set, rows = append(set, v), rows+v.rows

@@ -55,8 +55,10 @@ func FixNulls(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 	if err != nil {
 		return analysis.Answer{}, err
 	}
-	w := nullsWork{in: in, cited: newCitations(in), result: NullsResult{Columns: []NullsColumn{}}, placeholders: map[string][]string{}}
+	w := nullsWork{in: in, cited: newCitations(in), result: NullsResult{Columns: []NullsColumn{}}, placeholders: map[string][]string{},
+		profiles: map[string]profile{}}
 	for i, p := range all {
+		w.profiles[p.column.Name] = p
 		in.Progress(i, 2*len(all))
 		if err := w.column(ctx, p); err != nil {
 			return analysis.Answer{}, err
@@ -80,6 +82,7 @@ type nullsWork struct {
 	result NullsResult
 	// placeholders are the texts of the placeholders by column.
 	placeholders map[string][]string
+	profiles     map[string]profile
 	// candidates are the columns that may determine others; nil before they are known.
 	candidates                 []profile
 	tests, shown, proposedText int

@@ -95,9 +95,9 @@ func counts(ctx context.Context, in analysis.Input, sql string) ([]counted, erro
 	return out, err
 }
 
-// mostFrequent returns the most frequent short texts of a column that fulfil a condition on v.
-func mostFrequent(ctx context.Context, in analysis.Input, c analysis.Column, condition string, limit int) ([]counted, error) {
-	return counts(ctx, in, "SELECT v, n FROM "+grouped(in, c)+" WHERE "+condition+" ORDER BY n DESC, v LIMIT "+strconv.Itoa(limit))
+// mostFrequent returns the most frequent texts v of a FROM item that fulfil a condition.
+func mostFrequent(ctx context.Context, in analysis.Input, from, condition string, limit int) ([]counted, error) {
+	return counts(ctx, in, "SELECT v, n FROM "+from+" WHERE "+condition+" ORDER BY n DESC, v LIMIT "+strconv.Itoa(limit))
 }
 
 // among returns the condition that a column has one of some values, given as text.

@@ -34,6 +34,7 @@ var quantities = []quantity{
 	{[]string{"minute", "min", "second", "sec"}, 0, 59, true, 0.5},
 	{[]string{"percent", "percentage", "pct", "humidity", "humid", "discount", "completion", "progress"}, 0, 100, false, 0.5},
 	{[]string{"ratio", "share", "fraction", "probability", "prob", "rate", "discount", "confidence"}, 0, 1, false, 0.5},
+	{[]string{"direction", "dir", "bearing", "heading", "azimuth"}, 0, 360, false, 0.5},
 	{[]string{"age"}, 0, 120, true, 0.3},
 }
 

@@ -97,7 +97,7 @@ func coreOf(low, high []point, s spread) core {
 }
 
 func far(p point, next, width float64, s spread) bool {
-	return p.rows >= 3 && float64(p.rows) >= 3*s.average() && math.Abs(p.x-next) >= 10*width && width > 0
+	return p.rows >= 3 && 2*float64(p.rows) >= s.average() && math.Abs(p.x-next) >= 10*width && width > 0
 }
 
 // judgeSuspect judges an artificial number at an end of the values. low are the smallest

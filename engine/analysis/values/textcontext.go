@@ -2,6 +2,7 @@ package values
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -14,10 +15,9 @@ const (
 	shapeDate
 	shapeMail
 	shapeDigit   // has a digit
-	shapeMarks   // neither letters nor digits
-	shapeCapital // an upper-case letter and lower-case letters
-	shapeUpper   // upper-case letters only
-	shapeLower   // lower-case letters only
+	shapeCapital // an upper-case letter first, and others
+	shapeUpper   // letters in upper case only
+	shapeLower   // letters in lower case only
 	shapeUpper2
 	shapeUpper3
 	shapeLower2
@@ -27,8 +27,8 @@ const (
 
 // shapeConditions are the conditions of the shapes on v, in their order.
 var shapeConditions = [shapes]string{
-	isNumber, isDate, "contains(v, '@')", "regexp_matches(v, '[0-9]')", isMarks, `regexp_matches(v, '^\p{Lu}.*\p{Ll}')`,
-	`regexp_full_match(v, '[\p{Lu} ]+')`, `regexp_full_match(v, '[\p{Ll} ]+')`,
+	isNumber, isDate, "contains(v, '@')", "regexp_matches(v, '[0-9]')", "left(v, 1) <> lower(left(v, 1)) AND v <> upper(v)",
+	"v = upper(v) AND v <> lower(v)", "v = lower(v) AND v <> upper(v)",
 	"regexp_full_match(v, '[A-Z]{2}')", "regexp_full_match(v, '[A-Z]{3}')",
 	"regexp_full_match(v, '[a-z]{2}')", "regexp_full_match(v, '[a-z]{3}')",
 }
@@ -42,15 +42,25 @@ const (
 // bareSQL is the SQL of bareWord over v.
 var bareSQL = `regexp_replace(trim(lower(v), ` + engine.QuoteString(wordEdges) + `), '\s+', ' ', 'g')`
 
-// wordListSQL is the condition that v is a word of wordMeanings.
+// wordListSQL is the list of the words of wordMeanings without dots at the end.
 var wordListSQL = func() string {
 	list := make([]string, 0, len(wordMeanings))
 	for _, word := range sortedKeys(wordMeanings) {
-		list = append(list, engine.QuoteString(word))
+		list = append(list, engine.QuoteString(strings.TrimRight(word, ".!")))
 	}
-	in := " IN (" + strings.Join(list, ", ") + ")"
-	return "(" + bareSQL + in + " OR rtrim(" + bareSQL + ", '.!')" + in + ")"
+	return strings.Join(slices.Compact(list), ", ")
 }()
+
+// flagged returns the FROM item f of the distinct short texts v of a column with their number
+// of rows n: marks are texts of punctuation only, words have a meaning as missing value,
+// candidates may be placeholders, whatever the other values are.
+func flagged(in analysis.Input, c analysis.Column) string {
+	// A dummy is one sign, repeated among punctuation.
+	const signs = "regexp_replace(lower(v), '[^0-9a-z]', '', 'g')"
+	return "(SELECT v, n, marks, word, marks OR word OR length(signs) >= 3 AND trim(signs, left(signs, 1)) = '' OR contains(v, '@') AND " +
+		"regexp_matches(lower(v), '" + dummyMail + "') AS candidate FROM (SELECT v, n, " + isMarks + " AS marks, rtrim(" + bareSQL +
+		", '.!') IN (" + wordListSQL + ") AS word, " + signs + " AS signs FROM " + grouped(in, c) + ") AS s) AS f"
+}
 
 // textContext describes the texts of a column that are neither words for missing values nor
 // only punctuation.
@@ -63,6 +73,8 @@ type textContext struct {
 	// marks counts the rows with punctuation only, which the other numbers leave out, and
 	// markForms the values.
 	marks, markForms int64
+	// candidates counts the values that may be placeholders, whatever the others are.
+	candidates int64
 }
 
 // share returns the part of the rows with a shape.
@@ -75,6 +87,7 @@ func contextOf(ctx context.Context, in analysis.Input, c analysis.Column) (textC
 	items := []string{
 		"coalesce(sum(n) FILTER (WHERE ordinary), 0)", "count(*) FILTER (WHERE ordinary)", "coalesce(max(n) FILTER (WHERE ordinary), 0)",
 		"coalesce(sum(n) FILTER (WHERE marks), 0)", "count(*) FILTER (WHERE marks)",
+		"count(*) FILTER (WHERE candidate)",
 	}
 	for _, condition := range shapeConditions {
 		items = append(items, "coalesce(sum(n) FILTER (WHERE ordinary AND "+condition+"), 0)")
@@ -83,12 +96,13 @@ func contextOf(ctx context.Context, in analysis.Input, c analysis.Column) (textC
 		items[i] = "CAST(" + item + " AS BIGINT)"
 	}
 	var t textContext
-	err := in.Each(ctx, "SELECT "+strings.Join(items, ", ")+" FROM (SELECT v, n, marks, NOT marks AND NOT "+wordListSQL+
-		" AS ordinary FROM (SELECT v, n, "+isMarks+" AS marks FROM "+grouped(in, c)+") AS s) AS o",
+	err := in.Each(ctx, "SELECT "+strings.Join(items, ", ")+" FROM (SELECT *, NOT marks AND NOT word AS ordinary FROM "+flagged(in, c)+
+		") AS o",
 		func(r engine.Row) error {
-			t = textContext{values: r.Int64(0), distinct: r.Int64(1), most: r.Int64(2), marks: r.Int64(3), markForms: r.Int64(4)}
+			t = textContext{values: r.Int64(0), distinct: r.Int64(1), most: r.Int64(2), marks: r.Int64(3), markForms: r.Int64(4),
+				candidates: r.Int64(5)}
 			for i := range t.by {
-				t.by[i] = r.Int64(5 + i)
+				t.by[i] = r.Int64(6 + i)
 			}
 			return nil
 		})

@@ -49,20 +49,22 @@ func textPlaceholders(ctx context.Context, in analysis.Input, c analysis.Column,
 	if err != nil || t.values+t.marks == 0 && nulls == 0 {
 		return nil, t, err
 	}
-	condition := isMarks + " OR " + wordListSQL + " OR regexp_matches(lower(v), '" + dummyText + "') OR regexp_matches(lower(v), '" +
-		dummyMail + "')"
+	condition := "candidate"
 	odd, kind := oddOnes(t)
-	if odd != "" {
+	switch {
+	case odd != "":
 		condition += " OR " + odd
+	case t.candidates == 0:
+		return nil, t, nil
 	}
-	candidates, err := mostFrequent(ctx, in, c, "("+condition+")", maxCandidates)
+	candidates, err := mostFrequent(ctx, in, flagged(in, c), condition, maxCandidates)
 	if err != nil {
 		return nil, t, err
 	}
 	j := judge{context: t, nulls: nulls, odd: kind, candidates: candidates}
 	j.survey()
 	if t.category() {
-		peers, err := mostFrequent(ctx, in, c, "NOT "+wordListSQL, maxPeers)
+		peers, err := mostFrequent(ctx, in, flagged(in, c), "NOT word", maxPeers)
 		if err != nil {
 			return nil, t, err
 		}
@@ -222,8 +224,7 @@ func (j *judge) usual(v counted, word string) (float64, string) {
 	if !j.fits(v.text) {
 		return 0.85, reason
 	}
-	average := ratio(t.values, max(1, t.distinct))
-	if share >= 0.05 || float64(v.rows) >= average/2 {
+	if share >= 0.05 {
 		if j.nulls > 0 || j.surely {
 			return 0.6, reason
 		}
