@@ -7,7 +7,7 @@ import (
 )
 
 // threshold is the probability from which on two records match.
-const threshold = 0.6
+const threshold = 0.8
 
 // maxCluster is the number of records from which on a cluster is no longer believed: things
 // are not recorded that often with errors that differ.
@@ -28,19 +28,21 @@ func sortBy(numbers []int, value func(int) float64) {
 	slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a, b)) })
 }
 
-// repeated returns the probability that the equal rows of a record are of one thing.
+// repeated returns the probability that the equal rows of a record are of one thing: whether
+// so many rows are likely to be equal to a row by coincidence.
 func (m *model) repeated(record int) float64 {
-	p := pair{}
+	evidence := -m.doubt
 	var equals [maxFields]bool
 	row := m.t.row(record)
 	for _, j := range m.order {
 		if row[j] != 0 {
 			equals[j] = true
-			p.values += float32(m.equalEvidence(j, row[j], &equals))
-			p.levels |= uint64(equal) << (4 * j)
+			evidence += m.equalEvidence(j, row[j], &equals)
 		}
 	}
-	return probability(m.score(p))
+	rows := float64(m.t.rows)
+	usual := min(max(0.1, (rows-m.records)/rows), 0.5)
+	return usual / (usual + (rows-1)*math.Exp2(-evidence))
 }
 
 // clusters groups records that match. Strong matches come first, and the confidence of a

@@ -1,8 +1,10 @@
 package records
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/analysis"
@@ -32,9 +34,14 @@ type field struct {
 	// filled is the number of records with a value, counts how often each value occurs.
 	filled int
 	counts []int32
+	// surprise is the evidence of the equality of each value, in bits.
+	surprise []float32
 	// signs has a set of the characters of each value, phonetic the number of its sound.
 	signs    []uint64
 	phonetic []uint32
+	// vocabulary are the words of the values, wordCounts how many records have each.
+	vocabulary *dictionary
+	wordCounts []int32
 	// bits is the evidence of equal values: what coincidence makes as unlikely as bits
 	// tosses of a coin. soundBits is that of equal sounds.
 	bits, soundBits float64
@@ -49,13 +56,17 @@ func (t *table) measureField(j int) {
 	}
 	f.filled = t.records() - int(f.counts[0])
 	f.bits = collision(f.counts, f.filled)
+	f.surprise = make([]float32, len(f.counts))
+	for n, count := range f.counts {
+		f.surprise[n] = float32(-math.Log2(float64(max(count, 1)) / float64(max(f.filled, 1))))
+	}
 	if f.kind != words && f.kind != digits {
 		return
 	}
 	f.signs = make([]uint64, len(f.counts))
 	sounds := newDictionary()
 	if f.kind == words {
-		f.phonetic = make([]uint32, len(f.counts))
+		f.phonetic, f.vocabulary, f.wordCounts = make([]uint32, len(f.counts)), newDictionary(), []int32{0}
 	}
 	for n := uint32(1); int(n) < len(f.counts); n++ {
 		text := f.values.text(n)
@@ -64,6 +75,7 @@ func (t *table) measureField(j int) {
 			if key := similarity.Phonetic(string(text)); key != "" {
 				f.phonetic[n] = sounds.number([]byte(key))
 			}
+			f.addWords(text, f.counts[n])
 		}
 	}
 	if f.kind == words {
@@ -102,11 +114,6 @@ func characters(text []byte) uint64 {
 		}
 	}
 	return set
-}
-
-// surprise returns the evidence of the equality of a value, in bits.
-func (f *field) surprise(number uint32) float64 {
-	return -math.Log2(float64(max(f.counts[number], 1)) / float64(max(f.filled, 1)))
 }
 
 // compare returns how well two values agree.
@@ -154,6 +161,44 @@ const (
 	similarWords = 0.85
 )
 
+// addWords counts the words of a text of several words.
+func (f *field) addWords(text []byte, count int32) {
+	if bytes.IndexByte(text, ' ') < 0 {
+		return
+	}
+	for word := range bytes.FieldsSeq(text) {
+		n := f.vocabulary.number(word)
+		if int(n) == len(f.wordCounts) {
+			f.wordCounts = append(f.wordCounts, 0)
+		}
+		f.wordCounts[n] += count
+	}
+}
+
+// usualWord is the number of records from which on a word is no typing error.
+const usualWord = 20
+
+// distinguished reports whether two texts differ in usual words that are not alike, as the
+// sizes and colours of products: they name different things.
+func (f *field) distinguished(x, y string) bool {
+	a, b := strings.Fields(x), strings.Fields(y)
+	if len(a) != len(b) || len(a) < 2 {
+		return false
+	}
+	usual := func(word string) bool { return f.wordCounts[f.vocabulary.find([]byte(word))] >= usualWord }
+	for i, word := range a {
+		other := b[i]
+		if word == other || strings.HasPrefix(word, other) && len(other) > 1 || strings.HasPrefix(other, word) && len(word) > 1 {
+			continue
+		}
+		shorter := min(len(word), len(other))
+		if 2*similarity.Distance(word, other, shorter) >= shorter && usual(word) && usual(other) && !slices.Contains(b, word) {
+			return true
+		}
+	}
+	return false
+}
+
 // compareWords compares names and other texts.
 func (f *field) compareWords(a, b uint32) level {
 	common := bits.OnesCount64(f.signs[a] & f.signs[b])
@@ -161,6 +206,15 @@ func (f *field) compareWords(a, b uint32) level {
 		return different
 	}
 	x, y := string(f.values.text(a)), string(f.values.text(b))
+	l := f.alike(a, b, x, y)
+	if l != different && f.distinguished(x, y) {
+		return different
+	}
+	return l
+}
+
+// alike compares texts by their letters and sounds.
+func (f *field) alike(a, b uint32, x, y string) level {
 	errors := 1
 	if min(len(x), len(y)) >= 8 {
 		errors = 2
@@ -168,7 +222,7 @@ func (f *field) compareWords(a, b uint32) level {
 	distance := similarity.Distance(x, y, errors)
 	// Texts with other numbers are other things: house 12 is not house 13.
 	if (f.signs[a]|f.signs[b])>>26&0x3ff != 0 && number(x) != number(y) {
-		if distance <= 1 && len(x) >= 8 {
+		if distance <= 1 && strings.Count(x, " ") >= 2 {
 			return similar
 		}
 		return different
@@ -189,12 +243,14 @@ func (f *field) compareWords(a, b uint32) level {
 	return different
 }
 
-// number returns the digits of a text.
+// number returns the words of a text that have digits.
 func number(text string) string {
-	return strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return r
+	var b strings.Builder
+	for word := range strings.FieldsSeq(text) {
+		if strings.ContainsAny(word, "0123456789") {
+			b.WriteString(word)
+			b.WriteByte(' ')
 		}
-		return -1
-	}, text)
+	}
+	return b.String()
 }

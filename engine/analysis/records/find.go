@@ -124,6 +124,19 @@ func (f *found) bound(ctx context.Context, in analysis.Input) error {
 	return nil
 }
 
+// doubtPerIdentifier is the evidence against a match that an identifier is which no two rows
+// share, in bits. One identifier is expected, because rows have keys.
+const doubtPerIdentifier = 4
+
+// doubt returns the evidence against every match.
+func (f *found) doubt() float64 {
+	more := len(f.identifiers)
+	if len(f.plan.key) == 0 {
+		more--
+	}
+	return doubtPerIdentifier * float64(min(max(more, 0), 3))
+}
+
 // match compares the rows that have been read.
 func (f *found) match(ctx context.Context, progress func(done, total int)) error {
 	t := f.table
@@ -131,7 +144,7 @@ func (f *found) match(ctx context.Context, progress func(done, total int)) error
 		return nil
 	}
 	parallel(len(t.fields), t.measureField)
-	m := t.newModel()
+	m := t.newModel(f.doubt())
 	pairs, skipped, err := m.candidates(ctx, progress)
 	if err != nil {
 		return err

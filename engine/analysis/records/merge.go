@@ -12,7 +12,7 @@ import (
 // Bounds of proposals.
 const (
 	// sure is the confidence from which on a merge is proposed.
-	sure = 0.8
+	sure = 0.85
 	// maxMerged is the number of rows of a merge.
 	maxMerged = 20
 )

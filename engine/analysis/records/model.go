@@ -14,11 +14,18 @@ type model struct {
 	// chance has, by field and level, how often two random records agree so; match how often
 	// two records of one thing do.
 	chance, match [][levels]float64
+	// weights has the evidence by field and level.
+	weights [][levels]float64
 	// implied has, by pair of fields, the evidence that equality in the second has left where
 	// the first is equal.
 	implied [][]float64
+	// apart has, by field, how much a difference counts against a match, however strong the
+	// other evidence is: with 2 in all, records are of different things.
+	apart []int
 	// order are the fields by falling evidence of equal values.
 	order []int
+	// doubt is the evidence against every match: identifiers that always differ.
+	doubt float64
 	// matches is the expected number of pairs of records of one thing.
 	matches float64
 }
@@ -37,14 +44,18 @@ const maxDifferent = 0.25
 const samples = 200_000
 
 // newModel returns the model before it has learned from pairs.
-func (t *table) newModel() *model {
+func (t *table) newModel(doubt float64) *model {
 	m := &model{t: t, records: float64(t.records()), chance: make([][levels]float64, len(t.fields)),
-		match: make([][levels]float64, len(t.fields))}
-	m.matches = max(0.1*m.records, 1)
+		match: make([][levels]float64, len(t.fields)), apart: make([]int, len(t.fields))}
+	m.matches, m.doubt = max(0.1*m.records, 1), doubt
 	for j := range t.fields {
 		m.match[j] = m.start(j)
+		if t.fields[j].kind == moment {
+			m.apart[j] = 2 // Events at other times are other events.
+		}
 	}
 	parallel(len(t.fields), func(j int) { m.estimateChance(j) })
+	m.weigh()
 	m.estimateImplied()
 	return m
 }
@@ -99,6 +110,16 @@ func (m *model) estimateChance(j int) {
 		m.chance[j][l] = seen[l] / total
 	}
 	m.chance[j][equal] = math.Exp2(-t.fields[j].bits)
+}
+
+// weigh computes the evidence of all levels.
+func (m *model) weigh() {
+	m.weights = make([][levels]float64, len(m.t.fields))
+	for j := range m.weights {
+		for l := missing; l < levels; l++ {
+			m.weights[j][l] = m.weight(j, l)
+		}
+	}
 }
 
 // weight returns the evidence of a level of field j, where that of equal values leaves out
@@ -190,7 +211,7 @@ func (m *model) estimateImpliedBy(i int) {
 
 // odds returns the logarithm of the odds that two random records are of one thing.
 func (m *model) odds() float64 {
-	return math.Log2(m.matches / max(m.records*(m.records-1)/2, 1))
+	return math.Log2(m.matches/max(m.records*(m.records-1)/2, 1)) - m.doubt
 }
 
 // probability returns the probability of a match from the logarithm of its odds.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/lakewarden/lakewarden/engine/analysis"
 )
 
 // maxPairs is the number of pairs of records that are kept while rates are learned.
@@ -38,7 +40,7 @@ type comparer struct {
 func (m *model) comparer() *comparer {
 	c := &comparer{m: m, floor: -m.odds() - 7, best: make([]float64, len(m.t.fields))}
 	for j := range c.best {
-		c.best[j] = max(0, m.weight(j, near), m.weight(j, similar))
+		c.best[j] = max(0, m.weights[j][near], m.weights[j][similar])
 	}
 	return c
 }
@@ -78,12 +80,13 @@ func (m *model) compare(a, b int32, best []float64, floor float64) (pair, bool) 
 		case x[j] == 0 || y[j] == 0:
 		case x[j] == y[j]:
 			equals[j] = true
-			sum += m.equalEvidence(j, x[j], &equals) + m.weight(j, equal)
-			p.values += float32(m.equalEvidence(j, x[j], &equals))
+			evidence := m.equalEvidence(j, x[j], &equals)
+			sum += evidence + m.weights[j][equal]
+			p.values += float32(evidence)
 			p.levels |= uint64(equal) << (4 * j)
 		case best[j] == 0:
 			p.levels |= uint64(different) << (4 * j)
-			sum += m.weight(j, different)
+			sum += m.weights[j][different]
 		default:
 			open[n] = j
 			n++
@@ -96,7 +99,7 @@ func (m *model) compare(a, b int32, best []float64, floor float64) (pair, bool) 
 		}
 		l := t.fields[j].compare(x[j], y[j])
 		p.levels |= uint64(l) << (4 * j)
-		sum += m.weight(j, l) - best[j]
+		sum += m.weights[j][l] - best[j]
 	}
 	if sum < floor {
 		return p, false
@@ -130,7 +133,7 @@ func (m *model) swaps(x, y []uint32, p *pair) {
 // equalEvidence returns the evidence of an equal value of field j, where equals has the
 // columns of more evidence that are equal.
 func (m *model) equalEvidence(j int, number uint32, equals *[maxFields]bool) float64 {
-	evidence := m.t.fields[j].surprise(number)
+	evidence := float64(m.t.fields[j].surprise[number])
 	for _, i := range m.order {
 		if i == j {
 			break
@@ -146,7 +149,7 @@ func (m *model) equalEvidence(j int, number uint32, equals *[maxFields]bool) flo
 func (m *model) score(p pair) float64 {
 	sum := m.odds() + float64(p.values)
 	for j := range m.t.fields {
-		sum += m.weight(j, p.level(j))
+		sum += m.weights[j][p.level(j)]
 	}
 	return sum
 }
@@ -242,9 +245,11 @@ func (m *model) learn(pairs []pair) {
 			}
 		}
 		m.matches = min(max(matches, 1), m.records)
+		m.tell(seen, matches)
 		for j := range seen {
 			m.update(j, seen[j])
 		}
+		m.weigh()
 	}
 	for i := range pairs {
 		pairs[i].odds = float32(m.score(pairs[i]))
@@ -270,13 +275,44 @@ func (m *model) update(j int, seen [levels]float64) {
 	}
 }
 
+// Shares of matches that differ in a column from which on the column tells things apart.
+const (
+	mostDiffer = 0.6
+	allDiffer  = 0.9
+)
+
+// tell finds columns in which most records that seem to match differ. These are then not
+// records of one thing, but things of one kind: payments of one tenant, or members of one
+// family. One such column is enough if it is a time, two are if not.
+func (m *model) tell(seen [][levels]float64, matches float64) {
+	if matches < 5 {
+		return
+	}
+	for j, f := range m.t.fields {
+		both := seen[j][different] + seen[j][similar] + seen[j][near] + seen[j][equal]
+		share := seen[j][different] / max(both, 1)
+		switch c := f.column.Kind(); {
+		case f.bits < 3 || share < mostDiffer:
+		case c == analysis.KindDate, c == analysis.KindTimestamp, c == analysis.KindInteger && share > allDiffer:
+			m.apart[j] = 2
+		case f.kind == words || f.kind == digits:
+			m.apart[j] = 1
+		}
+	}
+}
+
 // plausible reports whether a pair agrees in enough columns to be records of one thing.
 func (m *model) plausible(p pair) bool {
-	agree, both, evidence := 0.0, 0.0, 0
+	agree, both, evidence, apart := 0.0, 0.0, 0, 0
 	for j, f := range m.t.fields {
 		l := p.level(j)
 		if l == missing {
 			continue
+		}
+		if l == different {
+			if apart += m.apart[j]; apart >= 2 {
+				return false
+			}
 		}
 		weight := math.Sqrt(max(f.bits, 0))
 		both += weight
