@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/middleware"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -17,7 +18,8 @@ import (
 // audit writes an audit entry for every call of an operation: the caller, the action, the
 // path and the outcome. It wraps all operations, so a new one cannot be forgotten.
 // Statements that ran write a more detailed entry themselves once their rows are sent.
-func audit(auditor *caller.Auditor) func(huma.Context, func(huma.Context)) {
+// anonymous limits the entries about calls without a credential, which anybody can make.
+func audit(auditor *caller.Auditor, anonymous *throttle.Refusals) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		finished := false
 		defer func() {
@@ -25,8 +27,11 @@ func audit(auditor *caller.Auditor) func(huma.Context, func(huma.Context)) {
 			if !finished { // a panic, which continues after this
 				status = http.StatusInternalServerError
 			}
-			if status != 0 { // replies of rows write their own entry
-				auditor.Record(entryOf(ctx, status))
+			if status == 0 { // replies of rows write their own entry
+				return
+			}
+			if entry, audited := entryOf(ctx, status, anonymous); audited {
+				auditor.Record(entry)
 			}
 		}()
 		next(ctx)
@@ -34,9 +39,12 @@ func audit(auditor *caller.Auditor) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
+// entryOf returns the entry about a call. audited is false if it is one of a flood of calls
+// without a credential.
+func entryOf(ctx huma.Context, status int, anonymous *throttle.Refusals) (entry catalog.AuditEntry, audited bool) {
 	action, resource, outcome := ctx.Operation().OperationID, ctx.URL().Path, outcomeOf(status)
-	var entry catalog.AuditEntry
+	details := map[string]any{"status": status}
+	audited = true
 	if who, err := caller.From(ctx.Context()); err == nil {
 		entry = caller.NewEntry(who, action, resource, outcome)
 	} else {
@@ -44,9 +52,13 @@ func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
 		entry = catalog.AuditEntry{
 			Action: action, Resource: resource, Outcome: outcome, RequestID: problem.RequestID(ctx.Context()), Remote: middleware.Remote(r),
 		}
+		var limited string
+		if limited, audited = anonymous.Add("", entry.Remote); limited != "" {
+			details["rate_limited"] = limited
+		}
 	}
-	entry.Details, _ = json.Marshal(map[string]int{"status": status}) // an integer: cannot fail
-	return entry
+	entry.Details, _ = json.Marshal(details) // an integer and a text: cannot fail
+	return entry, audited
 }
 
 // auditRefusal returns a function that writes an audit entry for a refused credential.

@@ -24,6 +24,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/domain"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/api/ops/infer"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
@@ -165,7 +166,7 @@ func register(adapter huma.Adapter, deps Deps) *huma.OpenAPI {
 		"BearerAuth": {Type: "http", Scheme: "bearer", Description: "An API key (lw_…) or a JWT of a configured issuer"},
 	}
 	api := huma.NewAPI(config, adapter)
-	api.UseMiddleware(audit(deps.Auditor))
+	api.UseMiddleware(audit(deps.Auditor, throttle.NewRefusals(nil)))
 	organisations.KeyRoutes(api, deps.Keys)
 	organisations.Routes(api, deps.Organisations)
 	organisations.LifecycleRoutes(api, deps.Lifecycles)

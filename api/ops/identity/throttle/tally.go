@@ -42,8 +42,8 @@ func (t tally) add(account, remote string) (wait time.Duration, limited string, 
 	return wait, limited, limited == "" || t.entries.take(excess)
 }
 
-// Refusals limits the audit entries about refusals that anybody can cause. It is safe for
-// concurrent use. Each replica counts by itself.
+// Refusals limits the audit entries about refusals and other events that anybody can cause.
+// It is safe for concurrent use. Each replica counts by itself.
 type Refusals struct{ tally tally }
 
 // NewRefusals returns empty counters. If now is nil, [time.Now] is used.
@@ -54,7 +54,7 @@ func NewRefusals(now func() time.Time) *Refusals {
 	return &Refusals{newTally(now, newMeter(now, 20, 30*time.Second))}
 }
 
-// Add counts a refusal of an account, or of none if account is empty. audited reports
+// Add counts an event of an account, or of none if account is empty. audited reports
 // whether the audit log gets an entry, and limited is "network", "address" or "account" if
 // that has too many.
 func (r *Refusals) Add(account, remote string) (limited string, audited bool) {
