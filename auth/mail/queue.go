@@ -13,7 +13,8 @@ type Compose func(ctx context.Context) (*Message, error)
 
 // QueueOptions are the optional parts of a [Queue]; the zero value works.
 type QueueOptions struct {
-	// Capacity is how many messages may wait; 0 means 1,024.
+	// Capacity is how many messages may wait for their first attempt, and how many for a
+	// further one; 0 means 1,024.
 	Capacity int
 	// Pauses are the times between the attempts to send one message; nil means the pauses
 	// of ten attempts within a quarter of an hour.
@@ -38,10 +39,13 @@ type Queue struct {
 	pauses []time.Duration
 
 	work    chan Compose
-	ctx     context.Context // of the workers
+	turns   chan struct{} // one for each attempt at the same time
+	failed  chan struct{} // one for each message that waits for its next attempt
+	ctx     context.Context
 	abort   context.CancelFunc
 	closing chan struct{}
 	workers sync.WaitGroup
+	retries sync.WaitGroup // grows only while a worker runs
 
 	mu     sync.RWMutex // held for reading while work is sent to
 	closed bool
@@ -55,7 +59,10 @@ func NewQueue(ctx context.Context, sender Sender, log *slog.Logger, o QueueOptio
 	if o.Pauses == nil {
 		o.Pauses = defaultPauses
 	}
-	q := &Queue{sender: sender, log: log, pauses: o.Pauses, work: make(chan Compose, o.Capacity), closing: make(chan struct{})}
+	q := &Queue{
+		sender: sender, log: log, pauses: o.Pauses, work: make(chan Compose, o.Capacity), turns: make(chan struct{}, workers),
+		failed: make(chan struct{}, o.Capacity), closing: make(chan struct{}),
+	}
 	q.ctx, q.abort = context.WithCancel(ctx)
 	for range workers {
 		q.workers.Go(q.run)
@@ -90,40 +97,83 @@ func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Unlock()
 	stop := context.AfterFunc(ctx, q.abort)
 	q.workers.Wait()
+	q.retries.Wait()
 	stop()
 	q.abort()
 	return nil
 }
 
+// run sends the messages of the queue. One that failed waits outside of the worker for its
+// next attempt, so that messages that a mail server defers do not delay others.
 func (q *Queue) run() {
 	for compose := range q.work {
-		q.deliver(compose)
+		d := &delivery{compose: compose}
+		if q.attempt(d) {
+			continue
+		}
+		select {
+		case q.failed <- struct{}{}:
+			q.retries.Go(func() {
+				q.retry(d)
+				<-q.failed
+			})
+		default: // so many fail that the others have to wait
+			q.retry(d)
+		}
 	}
 }
 
-// deliver composes and sends one message, and repeats both until they succeed or a retry
-// does not help.
-func (q *Queue) deliver(compose Compose) {
-	var message *Message
-	for attempt := 0; ; attempt++ {
-		var err error
-		if message == nil {
-			if message, err = compose(q.ctx); message == nil && err == nil {
-				return
-			}
+// delivery is a message until it was sent or given up.
+type delivery struct {
+	compose Compose
+	// message is nil until it was composed.
+	message  *Message
+	attempts int
+	// err is that of the last attempt.
+	err error
+}
+
+// attempt composes and sends a message once. It reports whether the message needs no other
+// attempt.
+func (q *Queue) attempt(d *delivery) (done bool) {
+	q.turns <- struct{}{}
+	defer func() { <-q.turns }()
+	d.err = nil
+	if d.message == nil {
+		if d.message, d.err = d.compose(q.ctx); d.message == nil && d.err == nil {
+			return true
 		}
-		if err == nil {
-			err = q.sender.Send(q.ctx, *message)
-		}
-		switch {
-		case err == nil:
-			return
-		case errors.Is(err, ErrMessage), errors.Is(err, ErrRefused), attempt == len(q.pauses), !q.pause(q.pauses[attempt]):
-			q.log.Error("e-mail not sent", "attempts", attempt+1, "error", err)
-			return
-		}
-		q.log.Warn("e-mail not sent yet", "attempts", attempt+1, "error", err)
 	}
+	if d.err == nil {
+		d.err = q.sender.Send(q.ctx, *d.message)
+	}
+	d.attempts++
+	switch {
+	case d.err == nil:
+		return true
+	case errors.Is(d.err, ErrMessage), errors.Is(d.err, ErrRefused), d.attempts > len(q.pauses):
+		q.giveUp(d)
+		return true
+	}
+	return false
+}
+
+// retry repeats a failed attempt until the message needs no other one, or the queue closes.
+func (q *Queue) retry(d *delivery) {
+	for {
+		if !q.pause(q.pauses[d.attempts-1]) {
+			q.giveUp(d)
+			return
+		}
+		q.log.Warn("e-mail not sent yet", "attempts", d.attempts, "error", d.err)
+		if q.attempt(d) {
+			return
+		}
+	}
+}
+
+func (q *Queue) giveUp(d *delivery) {
+	q.log.Error("e-mail not sent", "attempts", d.attempts, "error", d.err)
 }
 
 // pause waits before the next attempt. It reports false if the queue closes: a message

@@ -73,6 +73,36 @@ func TestTheQueueRetriesUntilTheServerAnswers(t *testing.T) {
 	})
 }
 
+// deferring is a mail server that never accepts messages to one address.
+type deferring struct {
+	*outbox
+	to string
+}
+
+func (d deferring) Send(ctx context.Context, m mail.Message) error {
+	if m.To == d.to {
+		return errors.New("450 try again later")
+	}
+	return d.outbox.Send(ctx, m)
+}
+
+func TestDeferredMessagesDelayNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &outbox{}
+		q := mail.NewQueue(context.Background(), deferring{out, "nobody@unknown.example"}, discard(), mail.QueueOptions{Capacity: 10})
+		deferred := hello
+		deferred.To = "nobody@unknown.example"
+		for range 10 {
+			require.True(t, q.Later(func(context.Context) (*mail.Message, error) { return &deferred, nil }))
+		}
+		synctest.Wait()
+		require.True(t, q.Later(greet))
+		synctest.Wait()
+		require.Equal(t, []string{hello.To}, out.messages(), "at once")
+		require.NoError(t, q.Close(context.Background()))
+	})
+}
+
 func TestTheQueueGivesUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		err      error
