@@ -27,7 +27,7 @@ type Invitations struct {
 	Audit Recorder
 	// Refusals limits the entries of Audit about refused acceptances.
 	Refusals *throttle.Refusals
-	// Sent limits the e-mails to one address.
+	// Sent limits the e-mails to one address, and those of one member.
 	Sent *throttle.Mailings
 	// PublicURL is the base of links.
 	PublicURL string
@@ -40,7 +40,8 @@ const invitationValid = "7 days"
 
 // Create invites a person to the caller's organisation. The e-mail has the only copy of
 // the token. An earlier invitation to the same e-mail address is replaced. It returns a
-// [TooManyError] for a mailbox that the organisation has invited too often.
+// [TooManyError] for a mailbox that the organisation has invited too often, and for a caller
+// who has sent too many invitations.
 func (i Invitations) Create(ctx context.Context, org catalog.OrgID, email string, role catalog.Role) (none catalog.Invitation, err error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
@@ -49,7 +50,7 @@ func (i Invitations) Create(ctx context.Context, org catalog.OrgID, email string
 	if email, err = mailbox(email); err != nil {
 		return none, err
 	}
-	if err := i.Sent.Invite(org, email); err != nil {
+	if err := i.Sent.Invite(org, a.User, email); err != nil {
 		return none, err
 	}
 	token := session.NewSecret()

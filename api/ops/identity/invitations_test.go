@@ -134,6 +134,28 @@ func TestInvitationsFloodNoMailbox(t *testing.T) {
 	require.NoError(t, invite(admin, i, p.org, nobody, catalog.RoleViewer))
 }
 
+func TestNobodySendsBulkMail(t *testing.T) {
+	p := newPeople(t)
+	i := p.invitations()
+	second, err := p.raw.CreateOrganisation(t.Context(), catalog.NewOrganisation{Name: "Second", Owner: p.ada})
+	require.NoError(t, err)
+	principal := principalOf(p.as(p.ada, auth.MethodJWT), t)
+	principal.OrgID = uuid.MustParse(string(second.ID))
+	other := auth.WithPrincipal(t.Context(), principal)
+	for n := range 500 {
+		require.NoError(t, i.Sent.Invite(p.org, p.ada, fmt.Sprintf("u%d@elsewhere.example", n)))
+	}
+	var many *throttle.TooManyError
+	require.ErrorAs(t, invite(other, i, second.ID, "one.more@elsewhere.example", catalog.RoleViewer), &many, "by another organisation")
+	require.Equal(t, time.Minute, many.Wait)
+	bob := p.user("bob@acme.example")
+	_, err = p.raw.AddMember(t.Context(), p.org, bob, catalog.RoleAdmin)
+	require.NoError(t, err)
+	require.NoError(t, invite(p.as(bob, auth.MethodJWT), i, p.org, "one.more@elsewhere.example", catalog.RoleViewer))
+	p.advance(time.Minute)
+	require.NoError(t, invite(other, i, second.ID, "one.more@elsewhere.example", catalog.RoleViewer))
+}
+
 func TestInvitationsAreForAdministrators(t *testing.T) {
 	p := newPeople(t)
 	i := p.invitations()

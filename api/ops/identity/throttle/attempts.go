@@ -6,8 +6,8 @@ import (
 )
 
 // TooManyError is returned for a refused credential if its account, address or network has
-// too many refused ones, and for an invitation to an address that was invited too often. An
-// accepted credential never causes it.
+// too many refused ones, and for an invitation to an address that was invited too often, or by
+// a member who has sent too many. An accepted credential never causes it.
 type TooManyError struct{ Wait time.Duration }
 
 // Error implements error.
