@@ -90,15 +90,16 @@ func (i *Issuer) key(ctx context.Context, h header) (jose.JSONWebKey, error) {
 	if err != nil {
 		return jose.JSONWebKey{}, err
 	}
-	if !fits(key, h.alg) {
+	if !Fits(key, h.alg) {
 		return jose.JSONWebKey{}, refuse("key does not fit alg")
 	}
 	return key, nil
 }
 
-// fits reports whether a key of the issuer may verify signatures of alg. The type of
-// the key must match, and its own attributes must not contradict.
-func fits(key jose.JSONWebKey, alg string) bool {
+// Fits reports whether a public key of an issuer may verify signatures of alg. The type of
+// the key must match, its own attributes must not contradict, and an RSA key has at least
+// 2,048 bits.
+func Fits(key jose.JSONWebKey, alg string) bool {
 	if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != alg {
 		return false
 	}

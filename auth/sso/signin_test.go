@@ -126,6 +126,27 @@ func TestAddressesMustBeVerified(t *testing.T) {
 	requireReason(t, "email_missing", err)
 }
 
+func TestWeakKeysAreRefused(t *testing.T) {
+	for bits, reason := range map[int]string{1024: "token_invalid", 2048: ""} {
+		key, err := rsa.GenerateKey(rand.Reader, bits)
+		require.NoError(t, err)
+		p := ssotest.New(t)
+		p.Handler = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != "/jwks" {
+				return false
+			}
+			return json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k"}}}) == nil
+		}
+		p.Tamper = func(claims map[string]any) string { return ssotest.SignWith(p, jose.RS256, key, "k", claims, "JWT") }
+		_, err = signIn(t, p)
+		if reason == "" {
+			require.NoError(t, err)
+		} else {
+			requireReason(t, reason, err)
+		}
+	}
+}
+
 func TestWrongTokensAreRefused(t *testing.T) {
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)

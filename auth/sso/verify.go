@@ -12,6 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4/json"
 
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/jwt"
 )
 
 const (
@@ -97,7 +98,7 @@ func (s signatures) VerifySignature(ctx context.Context, token string) ([]byte, 
 		return nil, errKeysUnavailable
 	case err != nil:
 		return nil, errors.New("unknown key")
-	case key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != header.Algorithm:
+	case !jwt.Fits(key, header.Algorithm):
 		return nil, errors.New("key does not fit")
 	}
 	return signed.Verify(key.Key)
