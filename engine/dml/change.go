@@ -114,6 +114,9 @@ type affected struct {
 	// rows holds the positions of the rows, as the file's number in table and the
 	// row's number in the file (atFile and atRow), and the columns of their source.
 	rows relation
+	// deleted names a BOOLEAN column of rows that reports that no new row replaces the
+	// row; if empty, the plan says what becomes of the rows.
+	deleted string
 }
 
 func (a affected) sources() []engine.Source {

@@ -26,11 +26,11 @@ const (
 	BrokenFilter
 	// KeyTaken: another row of the table has the same key: 409.
 	KeyTaken
-	// KeyRepeated: two new rows have the same key: 422.
+	// KeyRepeated: two new rows, or keys of rows to delete, have the same key: 422.
 	KeyRepeated
 )
 
-// Breach is one new row that was refused.
+// Breach is one new row, or one key of rows to delete, that was refused.
 type Breach struct {
 	// Row is the row's index in the request, or -1 if the request does not number
 	// the affected rows.
@@ -39,6 +39,8 @@ type Breach struct {
 	Column string
 	// Message is safe to return: it contains no values.
 	Message string
+	// Deletes reports that Row is the index of a key of [MergeRows.Delete].
+	Deletes bool
 }
 
 // RowsError reports new rows that were refused. Nothing was written.
@@ -94,7 +96,10 @@ func (e *RowsError) ProblemTotal() int64 {
 
 func (b Breach) field() string {
 	field := "set"
-	if b.Row >= 0 {
+	switch {
+	case b.Deletes:
+		field = fmt.Sprintf("delete[%d]", b.Row)
+	case b.Row >= 0:
 		field = fmt.Sprintf("rows[%d]", b.Row)
 	}
 	if b.Column != "" {

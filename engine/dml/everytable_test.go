@@ -104,7 +104,16 @@ func (o *modelTable) step(roll drawFunc, rs *oracletest.Process, next *int) {
 		if op == "merge delete" {
 			matched = dml.MatchedDelete
 		}
-		require.NoError(o.t, o.merge(matched, slices.Collect(maps.Values(some))...))
+		var gone []int64
+		for id := int64(1); id <= 8; id++ {
+			if _, named := some[id]; !named && roll(3) == 0 {
+				gone = append(gone, id)
+			}
+		}
+		require.NoError(o.t, o.merge(matched, gone, slices.Collect(maps.Values(some))...))
+		for _, id := range gone {
+			delete(o.rows, id)
+		}
 		for id, i := range some {
 			if matched == dml.MatchedUpdate {
 				o.rows[id] = i

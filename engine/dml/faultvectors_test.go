@@ -117,7 +117,7 @@ func TestTwoWritersWithVectors(t *testing.T) {
 		"insert": func(o *modelTable) error { return o.insert(item{ID: 100, V: ptr("i")}) },
 		"delete": func(o *modelTable) error { return o.delete("id = 2") },
 		"update": func(o *modelTable) error { return o.update("id = 3", "'u'") },
-		"merge":  func(o *modelTable) error { return o.merge("update", item{ID: 1, V: ptr("m")}, item{ID: 50}) },
+		"merge":  func(o *modelTable) error { return o.merge("update", nil, item{ID: 1, V: ptr("m")}, item{ID: 50}) },
 	}
 	for first, one := range writes {
 		for second, two := range writes {

@@ -32,7 +32,11 @@ func reservedByFeed(name string) bool {
 // were, and the new rows. Commits that only add or only remove files need none:
 // readers derive their changes from the files.
 func (w *write) writeChanges(ctx context.Context, a affected, rows *newRows, before string) ([]delta.ChangeFile, error) {
-	sql := "SELECT " + columnList("o", w.Columns) + ", " + engine.QuoteString(before) + " AS " + changeColumn +
+	change := engine.QuoteString(before)
+	if a.deleted != "" {
+		change = "CASE WHEN " + column("d", a.deleted) + " THEN " + engine.QuoteString(typeDelete) + " ELSE " + change + " END"
+	}
+	sql := "SELECT " + columnList("o", w.Columns) + ", " + change + " AS " + changeColumn +
 		" FROM " + a.table.from + " AS o JOIN " + a.rows.from + " AS d ON " + w.samePosition("o", "d")
 	sources := a.sources()
 	if rows != nil {

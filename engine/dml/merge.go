@@ -31,6 +31,9 @@ type MergeRows struct {
 	Matched Matched
 	// Insert adds the rows that match no row of the table.
 	Insert bool
+	// Delete are the keys of rows that the merge deletes: different values of On, which
+	// no row of the request has. Rows with a key that the writer does not see stay.
+	Delete Rows
 }
 
 // Merge merges the rows of a request into the table. An update changes the columns
@@ -38,22 +41,29 @@ type MergeRows struct {
 // match. If the columns of On are exactly those of a key of the table, a row of the
 // request with the key of a hidden row is [ErrHiddenMatch], because it could be
 // neither updated nor inserted. With more columns in On that error would reveal
-// their values in the hidden row. Errors are those of [Update].
+// their values in the hidden row. The rows that Delete names are deleted in the same
+// commit, and new rows can have their keys. Errors are those of [Update].
 func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error) {
 	w, err := newWrite(ctx, t, o)
-	if err == nil && m.Matched != MatchedIgnore {
+	if err == nil && (m.Matched != MatchedIgnore || m.Delete.Count > 0) {
 		err = w.checkMutable()
 	}
-	if err != nil || m.Count == 0 {
+	if err != nil || m.Count == 0 && m.Delete.Count == 0 {
 		return Result{Snapshot: t.Snapshot}, err
 	}
-	staged, err := w.staged(m.Rows, m.Insert)
+	staged, err := w.staged(m.Rows, m.Insert && m.Count > 0)
 	if err != nil {
 		return Result{}, err
 	}
 	j := &merge{write: w, m: m, rows: staged, on: w.mergeKey(m.On)}
 	j.asRequested = m.Matched != MatchedUpdate || j.replacesAllColumns()
+	if err := j.stageDeleted(ctx); err != nil {
+		return Result{}, err
+	}
 	if err := j.match(ctx); err != nil {
+		return Result{}, err
+	}
+	if err := j.matchDeleted(ctx); err != nil {
 		return Result{}, err
 	}
 	return j.run(ctx)
@@ -80,6 +90,8 @@ type merge struct {
 	// in list.
 	matchCount, matchedRequestRows int64
 	matchedFiles                   []int
+	// deleted are the rows that Delete names.
+	deleted deleted
 }
 
 func (w *write) mergeKey(on []string) constraint.Key {
@@ -96,7 +108,7 @@ func (w *write) mergeKey(on []string) constraint.Key {
 const fewFiles = 2
 
 // candidateFiles lists the files that can contain rows that match the request's
-// rows. It returns an error if two rows of the request match each other.
+// rows, or that the merge deletes. It returns an error if two rows of the request match each other.
 func (j *merge) candidateFiles(ctx context.Context) (*engine.FileList, error) {
 	scope := j.scope(j.rows)
 	span, err := scope.KeySpan(ctx, j.on, j.rows.rules())
@@ -113,14 +125,14 @@ func (j *merge) candidateFiles(ctx context.Context) (*engine.FileList, error) {
 		}
 	}
 	j.within = span.Within
-	if list, ok := j.files(j.Snapshot, span.Condition, j.Restricted); ok && list.Len() <= fewFiles {
+	if list, ok := j.files(j.Snapshot, j.orDeleted(span.Condition), j.Restricted); ok && list.Len() <= fewFiles {
 		return list, nil
 	}
 	condition, err := scope.KeyCondition(ctx, j.on, j.rows.rules())
 	if err != nil {
 		return nil, err
 	}
-	list, ok := j.files(j.Snapshot, condition, j.Restricted)
+	list, ok := j.files(j.Snapshot, j.orDeleted(condition), j.Restricted)
 	if !ok {
 		return nil, ErrNotListed
 	}
@@ -252,18 +264,16 @@ func (j *merge) updated(c engine.Column, rows, table string) string {
 
 // run checks and writes the rows that the merge changes and adds.
 func (j *merge) run(ctx context.Context) (Result, error) {
-	out := Result{Snapshot: j.Snapshot}
-	var a affected
-	if j.matchCount > 0 && j.m.Matched != MatchedIgnore {
-		var err error
-		if a, err = j.affectedFiles(j.list, j.matchedFiles, j.matches); err != nil {
-			return Result{}, err
-		}
-		if j.m.Matched == MatchedDelete {
-			out.Deleted = j.matchCount
-		} else {
-			out.Updated = j.matchCount
-		}
+	out := Result{Snapshot: j.Snapshot, Deleted: j.deleted.count}
+	a, err := j.affected()
+	if err != nil {
+		return Result{}, err
+	}
+	switch j.m.Matched {
+	case MatchedUpdate:
+		out.Updated = j.matchCount
+	case MatchedDelete:
+		out.Deleted += j.matchCount
 	}
 	added, rows, err := j.rowsToWrite(ctx)
 	if err != nil {

@@ -63,10 +63,14 @@ func drawRow(t *rapid.T, named []string) mergeRow {
 
 // mergeModel returns the rows of a table after a merge, by the documentation of
 // merges.
-func mergeModel(table, request []mergeRow, on []string, matched dml.Matched,
+func mergeModel(table, request, gone []mergeRow, on []string, matched dml.Matched,
 	insert bool) (out []mergeRow, inserted, updated, deleted int64) {
 	met := make([]bool, len(request))
 	for _, row := range table {
+		if slices.ContainsFunc(gone, func(r mergeRow) bool { return row.matches(r, on) }) {
+			deleted++
+			continue
+		}
 		at := slices.IndexFunc(request, func(r mergeRow) bool { return row.matches(r, on) })
 		if at < 0 {
 			out = append(out, row)
@@ -151,7 +155,8 @@ func TestAMergeDoesWhatItSays(t *testing.T) {
 				}
 			}
 			return drawRow(t, named)
-		}), 1, 6).Draw(rt, "request")
+		}), 0, 6).Draw(rt, "request")
+		gone := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mergeRow { return drawRow(t, on) }), 0, 3).Draw(rt, "delete")
 		matched := rapid.SampledFrom([]dml.Matched{
 			dml.MatchedUpdate, dml.MatchedUpdate, dml.MatchedIgnore, dml.MatchedDelete,
 		}).Draw(rt, "matched")
@@ -161,17 +166,17 @@ func TestAMergeDoesWhatItSays(t *testing.T) {
 		l.create(keyed)
 		half := len(table) / 2
 		for _, part := range [][]mergeRow{table[:half], table[half:]} {
-			_, err := l.write(part, func(t dml.Table, o dml.Options, rows dml.Rows) (dml.Result, error) {
+			_, err := l.write(part, nil, nil, func(t dml.Table, o dml.Options, rows, _ dml.Rows) (dml.Result, error) {
 				return dml.Insert(l.Context(), t, o, rows)
 			})
 			require.NoError(rt, err)
 		}
 		require.Equal(rt, rowTexts(table), l.read())
-		want, inserted, updated, deleted := mergeModel(table, request, on, matched, insert)
-		got, err := l.write(request, func(t dml.Table, o dml.Options, rows dml.Rows) (dml.Result, error) {
-			return dml.Merge(l.Context(), t, o, dml.MergeRows{Rows: rows, On: on, Matched: matched, Insert: insert})
+		want, inserted, updated, deleted := mergeModel(table, request, gone, on, matched, insert)
+		got, err := l.write(request, gone, on, func(t dml.Table, o dml.Options, rows, gone dml.Rows) (dml.Result, error) {
+			return dml.Merge(l.Context(), t, o, dml.MergeRows{Rows: rows, On: on, Matched: matched, Insert: insert, Delete: gone})
 		})
-		if repeated(request, on, true) || keyed && (repeated(want, []string{"a"}, true) || repeated(want, []string{"n"}, false)) {
+		if repeated(slices.Concat(request, gone), on, true) || keyed && (repeated(want, []string{"a"}, true) || repeated(want, []string{"n"}, false)) {
 			var broken *dml.RowsError
 			require.True(rt, errors.As(err, &broken), "%v", err)
 			require.Equal(rt, rowTexts(table), l.read())
@@ -208,8 +213,9 @@ func (l *mergeTable) create(keyed bool) {
 	require.NoError(l, err)
 }
 
-// write stages rows and runs one write with them.
-func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.Rows) (dml.Result, error)) (dml.Result, error) {
+// write stages rows, and keys of rows to delete, and runs one write with them.
+func (l *mergeTable) write(rows, gone []mergeRow, on []string,
+	do func(t dml.Table, o dml.Options, rows, gone dml.Rows) (dml.Result, error)) (dml.Result, error) {
 	bucket, err := file.New(l.dir)
 	require.NoError(l, err)
 	snap, err := delta.Load(l.Context(), bucket, delta.Options{})
@@ -220,6 +226,20 @@ func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.
 	session, err := l.eng.Open(l.Context(), engine.SessionOptions{Roots: []string{l.dir}, Scratch: scratch})
 	require.NoError(l, err)
 	defer func() { require.NoError(l, session.Close()) }()
+	source := engine.Source{Location: l.dir, Version: snap.Version(), Identity: snap.Identity()}
+	more := lease
+	more.Threads = 2
+	return do(dml.Table{Snapshot: snap, Source: source, Columns: mergeColumns, Rules: set},
+		dml.Options{Session: session.(dml.Session), Lease: more, Scratch: scratch},
+		l.stage(scratch, rows, mergeColumns), l.stage(scratch, gone, slices.DeleteFunc(slices.Clone(mergeColumns),
+			func(c engine.Column) bool { return !slices.Contains(on, c.Name) })))
+}
+
+// stage stages rows with some of the columns.
+func (l *mergeTable) stage(scratch string, rows []mergeRow, columns []engine.Column) dml.Rows {
+	if len(columns) == 0 {
+		return dml.Rows{}
+	}
 	body := make([]map[string]json.RawMessage, len(rows))
 	for i, r := range rows {
 		body[i] = map[string]json.RawMessage{}
@@ -230,14 +250,9 @@ func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.
 	text, err := json.Marshal(map[string]any{"rows": body})
 	require.NoError(l, err)
 	staged, err := ingest.Stage(l.Context(), strings.NewReader(string(text)),
-		ingest.Request{Format: staging.JSON, Columns: mergeColumns, Dir: scratch, ShapeColumn: "shape"})
+		ingest.Request{Format: staging.JSON, Columns: columns, Dir: scratch, ShapeColumn: "shape"})
 	require.NoError(l, err)
-	source := engine.Source{Location: l.dir, Version: snap.Version(), Identity: snap.Identity()}
-	more := lease
-	more.Threads = 2
-	return do(dml.Table{Snapshot: snap, Source: source, Columns: mergeColumns, Rules: set},
-		dml.Options{Session: session.(dml.Session), Lease: more, Scratch: scratch},
-		dml.Rows{File: staged.File, Columns: mergeColumns, Count: staged.Rows, ShapeColumn: "shape", Shapes: staged.Shapes})
+	return dml.Rows{File: staged.File, Columns: columns, Count: staged.Rows, ShapeColumn: "shape", Shapes: staged.Shapes}
 }
 
 // read returns the rows with JSON values.

@@ -185,16 +185,32 @@ func (o *modelTable) insert(items ...item) error {
 	return err
 }
 
-func (o *modelTable) merge(matched dml.Matched, items ...item) error {
+// merge merges items, and deletes rows by their ids.
+func (o *modelTable) merge(matched dml.Matched, gone []int64, items ...item) error {
 	table, opts, end, err := o.begin()
 	if err != nil {
 		return err
 	}
 	defer end()
 	_, err = dml.Merge(context.Background(), table, opts, dml.MergeRows{
-		Rows: o.stage(opts, items), On: []string{"id"}, Matched: matched, Insert: matched != dml.MatchedDelete,
+		Rows: o.stage(opts, items), On: []string{"id"}, Matched: matched, Insert: matched != dml.MatchedDelete, Delete: o.stageKeys(opts, gone),
 	})
 	return err
+}
+
+// stageKeys stages ids of rows to delete.
+func (o *modelTable) stageKeys(opts dml.Options, ids []int64) dml.Rows {
+	keys := make([]map[string]int64, len(ids))
+	for i, id := range ids {
+		keys[i] = map[string]int64{"id": id}
+	}
+	body, err := json.Marshal(map[string]any{"rows": keys})
+	require.NoError(o.t, err)
+	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c engine.Column) bool { return c.Name != "id" })
+	staged, err := ingest.Stage(context.Background(), strings.NewReader(string(body)),
+		ingest.Request{Format: staging.JSON, Columns: columns, Dir: opts.Scratch})
+	require.NoError(o.t, err)
+	return dml.Rows{File: staged.File, Columns: columns, Count: staged.Rows}
 }
 
 // point stages the positions of the rows that where selects, and their new values.

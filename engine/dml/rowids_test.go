@@ -46,7 +46,7 @@ func TestRowsOfWritesHaveIDs(t *testing.T) {
 	require.NoError(t, o.delete("id = 2"))
 	require.Equal(t, map[int64]int64{0: 1}, o.ids())
 	require.NoError(t, o.update("id = 3", "'x'"))
-	require.NoError(t, o.merge("update", item{ID: 1, V: ptr("m")}, item{ID: 9}))
+	require.NoError(t, o.merge("update", nil, item{ID: 1, V: ptr("m")}, item{ID: 9}))
 	require.Equal(t, map[int64]int64{3: 3, 4: 4}, o.ids())
 	require.JSONEq(t, `{"rowIdHighWaterMark":5}`, o.load().DomainMetadata()["delta.rowTracking"].Configuration)
 	require.Equal(t, []string{"1|m|~|~|~", "3|x|~|~|~", "9|~|~|~|~"}, o.read(true))
@@ -97,12 +97,12 @@ func (o *modelTable) checkIDs(t require.TestingT, rs *oracletest.Process, before
 func TestRowsWithoutColumnsForTheirIDsStay(t *testing.T) {
 	o := tracked(t, `,"delta.enableRowTracking":"true"`)
 	require.NoError(t, o.delete("id = 2"))
-	require.NoError(t, o.merge("ignore", item{ID: 1}, item{ID: 9}))
+	require.NoError(t, o.merge("ignore", nil, item{ID: 1}, item{ID: 9}))
 	require.Equal(t, map[int64]int64{0: 1, 3: 3}, o.ids())
 	var refused *delta.FeatureError
 	require.ErrorAs(t, o.update("id = 3", "'x'"), &refused)
 	require.Equal(t, "rowTracking", refused.Feature)
-	require.ErrorAs(t, o.merge("update", item{ID: 1}), &refused)
+	require.ErrorAs(t, o.merge("update", nil, item{ID: 1}), &refused)
 	require.Empty(t, o.unnamed())
 	require.Equal(t, []string{"1|~|~|~|~", "3|~|~|~|~", "9|~|~|~|~"}, o.read(true))
 }
@@ -122,7 +122,7 @@ func TestIDsOfRowsAreNoColumns(t *testing.T) {
 	require.Equal(t, trackedRows{Rows: [][3]int64{{1, 0, 1}, {2, 1, 1}, {3, 2, 1}}, Mark: 2}, ids())
 	require.NoError(t, o.update("id = 2", "'x'"))
 	require.Equal(t, trackedRows{Rows: [][3]int64{{1, 0, 1}, {2, 1, 2}, {3, 2, 1}}, Mark: 5, Moved: 3}, ids())
-	require.NoError(t, o.merge("update", item{ID: 3, V: ptr("m")}, item{ID: 4}))
+	require.NoError(t, o.merge("update", nil, item{ID: 3, V: ptr("m")}, item{ID: 4}))
 	got := ids()
 	require.Equal(t, [][3]int64{{1, 0, 1}, {2, 1, 2}, {3, 2, 3}}, got.Rows[:3])
 	require.Equal(t, [2]int64{9, 3}, [2]int64{got.Mark, got.Moved})

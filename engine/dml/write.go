@@ -114,7 +114,7 @@ type write struct {
 
 // names holds the names of the columns that this package adds. No column of the
 // table has these names.
-type names struct{ file, row, atFile, atRow, index, visible, changed, materialized string }
+type names struct{ file, row, atFile, atRow, index, visible, changed, deleted, materialized string }
 
 func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 	if err := delta.CheckWritable(t.Snapshot, t.Rules.Duties()...); err != nil {
@@ -126,7 +126,7 @@ func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 	prefix := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
 	return &write{Table: t, Options: o, ids: datafile.RowIDsOf(t.Snapshot), names: names{
 		prefix + "file", prefix + "row", prefix + "at_file", prefix + "at_row", prefix + "index", prefix + "visible", prefix + "changed",
-		prefix + "materialized",
+		prefix + "deleted", prefix + "materialized",
 	}}, nil
 }
 

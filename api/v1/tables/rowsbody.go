@@ -127,10 +127,13 @@ func rowsRequest(members map[string]*huma.Schema) *huma.RequestBody {
 
 // mergeMembers returns the members of a merge other than the rows.
 func mergeMembers() map[string]*huma.Schema {
-	most := 100
+	most, mostKeys := 100, 10_000
 	return map[string]*huma.Schema{
 		"on": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MaxItems: &most,
 			Description: "Column names; default: the primary key"},
+		"delete": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}, MaxItems: &mostKeys,
+			Description: "Keys of rows that are deleted in the same commit: objects with the columns that the merge is on. Asks for rows:delete. " +
+				"A key that no visible row has does nothing"},
 		"when_matched":     {Type: huma.TypeString, Enum: []any{"update", "ignore", "delete"}, Description: "Default update"},
 		"when_not_matched": {Type: huma.TypeString, Enum: []any{"insert", "ignore"}, Description: "Default insert"},
 	}
