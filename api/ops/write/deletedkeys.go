@@ -37,7 +37,7 @@ var errChangedKey = fault.Invalid("delete", "must have the columns of the key, w
 
 // deletes reports whether the merge names rows to delete.
 func (in MergeInput) deletes() bool {
-	text := bytes.TrimSpace(in.Delete)
+	text := bytes.TrimSpace(in.keys)
 	return len(text) > 0 && !bytes.Equal(text, []byte("null"))
 }
 
@@ -48,7 +48,7 @@ func (w *writing) stageDeletedKeys(ctx context.Context, in MergeInput) (deletedK
 		return deletedKeys{}, nil
 	}
 	var keys []map[string]json.RawMessage
-	if err := json.Unmarshal(in.Delete, &keys); err != nil || slices.ContainsFunc(keys, func(k map[string]json.RawMessage) bool { return k == nil }) {
+	if err := json.Unmarshal(in.keys, &keys); err != nil || slices.ContainsFunc(keys, func(k map[string]json.RawMessage) bool { return k == nil }) {
 		return deletedKeys{}, fault.Invalid("delete", "must be a list of objects with the columns that the merge is on")
 	}
 	if len(keys) > maxDeletedKeys {
@@ -71,7 +71,7 @@ func (w *writing) stageDeletedKeys(ctx context.Context, in MergeInput) (deletedK
 		return deletedKeys{}, err
 	}
 	shape := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_shape"
-	body := io.MultiReader(bytes.NewReader([]byte(`{"rows":`)), bytes.NewReader(in.Delete), bytes.NewReader([]byte("}")))
+	body := io.MultiReader(bytes.NewReader([]byte(`{"rows":`)), bytes.NewReader(in.keys), bytes.NewReader([]byte("}")))
 	taken, err := ingest.Stage(ctx, body, ingest.Request{
 		Format: staging.JSON, Columns: columns, Dir: w.scratch, ShapeColumn: shape, Limits: staging.Limits{StagedBytes: w.StagedBytes},
 	})

@@ -22,9 +22,9 @@ type MergeInput struct {
 	// WhenMatched is update (also for ""), ignore or delete; WhenNotMatched insert
 	// (also for "") or ignore.
 	WhenMatched, WhenNotMatched string
-	// Delete are the keys of rows to delete in the same commit: a JSON list of objects with
-	// the columns that the merge is on. It is a member of JSON bodies only.
-	Delete json.RawMessage
+	// keys are those of rows to delete in the same commit, the member delete of a JSON body:
+	// a list of objects with the columns that the merge is on.
+	keys json.RawMessage
 }
 
 // Merge joins rows with those of a table. It asks for the scopes of what it may
@@ -76,7 +76,7 @@ func (in *MergeInput) take(members map[string]json.RawMessage) error {
 		case "when_not_matched":
 			err = chosen(members[name], &in.WhenNotMatched)
 		case "delete":
-			in.Delete = members[name]
+			in.keys = members[name]
 		default:
 			return unknownMember(map[string]json.RawMessage{name: nil})
 		}

@@ -88,3 +88,36 @@ func TestWritesNeedTheirScope(t *testing.T) {
 	_, err = l.Writes.Delete(viewer, l.Path("orders"), "true", write.Options{})
 	require.ErrorIs(t, err, catalog.ErrDenied)
 }
+
+func TestAMergeDeletesVisibleRowsInTheSameCommit(t *testing.T) {
+	l := orders(t)
+	editor := l.Member(catalog.RoleEditor)
+	merge := func(body, keys string) (write.Result, error) {
+		return l.Writes.Merge(editor, l.Path("orders"), write.MergeInput{Body: opstest.JSON(body + `, "delete": ` + keys)}, write.Options{})
+	}
+	done, err := merge(`[{"id": 3, "region": "eu", "total": 30}]`, `[{"id": 1}, {"id": 2}, {"id": 99}]`)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 0, 1}, []int64{done.Inserted, done.Updated, done.Deleted}, "the row 2 is hidden")
+	again, err := merge(`[]`, `[{"id": 2}]`)
+	require.NoError(t, err)
+	require.Equal(t, write.Result{Version: done.Version}, again, "nothing is left to delete")
+
+	for keys, field := range map[string]string{
+		`{}`: "delete", `[1]`: "delete", `[null]`: "delete", `[[1]]`: "delete", `[{"id": 1}, {}]`: "delete[1].id", `[{"id": null}]`: "delete[0].id",
+		`[{"id": "x"}]`: "delete[0].id", `[{"id": 1}, {"id": 2, "total": 1}]`: "delete[1].total", `[{"no such": 1}]`: "delete[0].no such",
+	} {
+		_, err := merge(`[]`, keys)
+		var refused catalog.FieldErrors
+		require.ErrorAs(t, err, &refused, keys)
+		require.Equal(t, field, refused[0].Field, keys)
+	}
+	for keys, field := range map[string]string{`[{"id": 7}, {"id": 8}, {"id": 7}]`: "delete[2]", `[{"id": 7}, {"id": 3}]`: "delete[1]"} {
+		_, err := merge(`[{"id": 3, "region": "eu"}]`, keys)
+		var refused *dml.RowsError
+		require.ErrorAs(t, err, &refused, keys)
+		require.Equal(t, "duplicate_key", refused.ProblemCode())
+		for name := range refused.FieldProblems() {
+			require.Equal(t, field, name)
+		}
+	}
+}

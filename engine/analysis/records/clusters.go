@@ -30,7 +30,7 @@ func sortBy(numbers []int, value func(int) float64) {
 
 // repeated returns the probability that the equal rows of a record are of one thing: whether
 // so many rows are likely to be equal to a row by coincidence.
-func (m *model) repeated(record int) float64 {
+func (m *model) repeated(record int, coincidences float64) float64 {
 	evidence := -m.doubt
 	var equals [maxFields]bool
 	row := m.t.row(record)
@@ -42,7 +42,22 @@ func (m *model) repeated(record int) float64 {
 	}
 	rows := float64(m.t.rows)
 	usual := min(max(0.1, (rows-m.records)/rows), 0.5)
-	return usual / (usual + (rows-1)*math.Exp2(-evidence))
+	return min(usual/(usual+(rows-1)*math.Exp2(-evidence)), 1-coincidences)
+}
+
+// coincidences returns the share of pairs of equal rows that coincidence explains.
+func (m *model) coincidences() float64 {
+	observed, bits := 0.0, m.doubt
+	for record := range m.t.records() {
+		if n := float64(m.t.size(record)); n > 1 {
+			observed += n * (n - 1) / 2
+		}
+	}
+	for _, f := range m.t.fields {
+		bits += f.bits * float64(f.filled) / m.records
+	}
+	rows := float64(m.t.rows)
+	return min(rows*(rows-1)/2*math.Exp2(-bits)/max(observed, 1), 1)
 }
 
 // clusters groups records that match. Strong matches come first, and the confidence of a
@@ -87,13 +102,14 @@ func (m *model) clusters(pairs []pair) []cluster {
 		}
 	}
 	var out []cluster
+	coincidences := m.coincidences()
 	for record := range n {
 		root := find(int32(record)) //nolint:gosec // The budget bounds it.
 		switch {
 		case size[root] > 1 && int(root) == record && groups[root] != nil:
 			out = append(out, cluster{records: groups[root], confidence: confidence[root]})
 		case (size[root] == 1 || size[root] > maxCluster) && m.t.size(record) > 1:
-			if p := m.repeated(record); p >= threshold {
+			if p := m.repeated(record, coincidences); p >= threshold {
 				out = append(out, cluster{records: []int32{int32(record)}, confidence: p}) //nolint:gosec // The budget bounds it.
 			}
 		}
