@@ -21,14 +21,30 @@ type parts struct {
 	digits, signs string
 }
 
-func partsOf(v counted) parts {
+func partsOf(v counted) *parts {
 	folded := similarity.Fold(v.text)
 	p := parts{text: v.text, rows: v.rows}
 	p.words = strings.FieldsFunc(strings.Map(withoutApostrophe, folded), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	p.squeezed = strings.Join(p.words, "")
-	p.digits = strings.Join(strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsDigit(r) }), " ")
+	p.digits = digitsOf(folded)
 	p.signs = signsOf(folded, p.words)
-	return p
+	return &p
+}
+
+// digitsOf returns the runs of digits of a text, with the signs that join two runs to one number.
+func digitsOf(folded string) string {
+	var b strings.Builder
+	runes := []rune(folded)
+	for i, r := range runes {
+		joins := strings.ContainsRune(".,/:", r) && i > 0 && i+1 < len(runes) && unicode.IsDigit(runes[i-1]) && unicode.IsDigit(runes[i+1])
+		switch {
+		case unicode.IsDigit(r) || joins:
+			b.WriteRune(r)
+		case i > 0 && unicode.IsDigit(runes[i-1]):
+			b.WriteByte(' ')
+		}
+	}
+	return strings.TrimSuffix(b.String(), " ")
 }
 
 func withoutApostrophe(r rune) rune {
@@ -69,24 +85,23 @@ const (
 // methodNames are the names of the methods in results.
 var methodNames = [...]string{"", "fingerprint", "ngram2", "ngram1", "phonetic", "edit"}
 
-// sameKey judges whether two forms with an equal key are forms of one value, where main is not
-// less frequent than the other. It returns 0 for no.
-func sameKey(main, other parts, few bool) float64 {
+// sameKey judges whether two forms with an equal key of a method are forms of one value, where
+// main is not less frequent than the other. It returns 0 for no.
+func sameKey(main, other *parts, method int, few bool) float64 {
+	ratio := float64(main.rows) / float64(max(1, other.rows))
 	switch {
 	case main.digits != other.digits || main.signs != other.signs || main.squeezed == "" || other.squeezed == "":
 		return 0
 	case main.squeezed == other.squeezed:
 		return sameLetters(main, other, few)
-	}
-	ratio := float64(main.rows) / float64(max(1, other.rows))
-	if confidence, decided := sameWords(main, other, ratio); decided {
-		return confidence
+	case method == byFingerprint:
+		return sameWords(main, other, ratio)
 	}
 	return misspelt(main, other, ratio)
 }
 
 // sameLetters judges forms with the same letters and digits in the same order.
-func sameLetters(main, other parts, few bool) float64 {
+func sameLetters(main, other *parts, few bool) float64 {
 	if slices.Equal(main.words, other.words) {
 		if utf8.RuneCountInString(main.squeezed) == 1 && !few {
 			return 0
@@ -123,53 +138,63 @@ func subset(a, b []int) bool {
 var directions = map[string]bool{"to": true, "from": true, "vs": true, "v": true, "versus": true, "over": true, "before": true,
 	"after": true, "und": false, "nach": true, "von": true, "of": true}
 
-// sameWords judges forms with the same words in another order. decided is false if the words
-// are not the same.
-func sameWords(main, other parts, ratio float64) (confidence float64, decided bool) {
+// sameWords judges forms with the same words in another order, or with repeated words.
+func sameWords(main, other *parts, ratio float64) float64 {
 	a, b := slices.Sorted(slices.Values(main.words)), slices.Sorted(slices.Values(other.words))
 	repeated := !slices.Equal(a, b)
 	if repeated && !slices.Equal(slices.Compact(a), slices.Compact(b)) {
-		return 0, false
+		return 0
 	}
 	distinct := len(slices.Compact(a))
 	comma := strings.Contains(main.text, ",") != strings.Contains(other.text, ",")
 	switch {
 	case repeated && (distinct < 2 || ratio < 3):
-		return 0, true
+		return 0
 	case repeated:
-		return 0.85, true
+		return 0.85
 	case slices.ContainsFunc(a, func(word string) bool { return directions[word] }):
-		return 0, true
+		return 0
 	case comma:
-		return 0.9, true
-	case slices.ContainsFunc(a, func(word string) bool { return len(word) < 2 }) && ratio < 3:
-		return 0, true
-	case distinct >= 3, ratio >= 3:
-		return 0.85, true
+		return 0.9
+	case slices.ContainsFunc(a, func(word string) bool { return len(word) < 2 }) && ratio < imbalance:
+		return 0
+	case distinct >= 3, ratio >= imbalance:
+		return 0.85
 	}
-	return 0, true
+	return 0
 }
 
-// misspelt judges forms that differ by doubled, left out or swapped letters.
-func misspelt(main, other parts, ratio float64) float64 {
+// misspelt judges forms that differ by doubled, left out or swapped letters of a long word.
+// Short words that differ so can be different names.
+func misspelt(main, other *parts, ratio float64) float64 {
 	if firstOf(main.squeezed) != firstOf(other.squeezed) {
 		return 0
 	}
-	length := differing(main, other)
-	if length < 5 {
+	distance := similarity.Distance(main.squeezed, other.squeezed, 2)
+	if distance > 2 || differing(main, other) < 8 || !sameLetterSets(main, other) {
 		return 0
 	}
-	distance := similarity.Distance(main.squeezed, other.squeezed, 2)
-	change := changeOf(main.squeezed, other.squeezed, distance)
-	switch {
-	case change == swapped && (length >= 8 || ratio >= 5), change == doubled && (length >= 7 || ratio >= 5):
+	switch change := changeOf(main.squeezed, other.squeezed, distance); {
+	case change == swapped || change == doubled:
 		return 0.85
-	case change == inserted && length >= 8, distance == 1 && ratio >= imbalance && change != lastChanged && length >= 6:
-		return 0.8
-	case distance == 2 && length >= 8 && ratio >= imbalance:
+	case change == inserted, ratio >= imbalance && change != lastChanged:
 		return 0.8
 	}
 	return 0
+}
+
+// sameLetterSets reports whether words at the same place have the same letters, unless the
+// numbers of words differ.
+func sameLetterSets(a, b *parts) bool {
+	if len(a.words) != len(b.words) {
+		return true
+	}
+	for i, word := range a.words {
+		if word != b.words[i] && similarity.NGramFingerprint(word, 1) != similarity.NGramFingerprint(b.words[i], 1) {
+			return false
+		}
+	}
+	return true
 }
 
 // The kinds of changes of one letter.
@@ -210,7 +235,7 @@ func changeOf(a, b string, distance int) int {
 // differing returns the length of the shortest of the words in which two forms differ, or half
 // that of the shorter form if they have different numbers of words. It is 0 if a word with a
 // digit differs, because such words are codes.
-func differing(a, b parts) int {
+func differing(a, b *parts) int {
 	if len(a.words) != len(b.words) {
 		if a.digits != "" {
 			return 0

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"unicode"
+
+	"github.com/lakewarden/lakewarden/engine/analysis/similarity"
 )
 
 const (
@@ -42,9 +44,10 @@ func clustersOf(forms []counted) []cluster {
 		c.parent[i] = int32(i)
 	}
 	all := keysOf(forms)
-	c.joinGroups(groupsBy(all, func(k keys) uint64 { return k.fingerprint }), byFingerprint)
-	c.joinGroups(groupsBy(all, func(k keys) uint64 { return k.bigrams }), byBigrams)
-	c.joinGroups(groupsBy(all, func(k keys) uint64 { return k.letters }), byLetters)
+	groups := allGroups(all)
+	c.joinGroups(groups[0], byFingerprint)
+	c.joinGroups(groups[1], byBigrams)
+	c.joinGroups(groups[2], byLetters)
 	c.joinNear(all)
 	return c.clusters()
 }
@@ -76,32 +79,52 @@ func (c *clustering) join(a, b int32, method int, confidence float64) {
 	c.confidence[a] = least
 }
 
-// joinGroups joins the forms of groups with an equal key that are alike.
+// candidate is a form that is compared with others of a group.
+type candidate struct {
+	index int32
+	form  counted
+	// letters are the letters and digits of the form, folded.
+	letters string
+	parts   *parts
+}
+
+// split returns the parts of a candidate.
+func (c *candidate) split() *parts {
+	if c.parts == nil {
+		c.parts = partsOf(c.form)
+	}
+	return c.parts
+}
+
+// joinGroups joins the forms of groups with an equal key that are alike. Forms that a stricter
+// method has joined are represented by their root.
 func (c *clustering) joinGroups(groups [][]int32, method int) {
+	var k keyer
 	for _, group := range groups {
-		group = group[:min(maxGroup, len(group))]
-		first := c.root(group[0])
-		if !slices.ContainsFunc(group, func(i int32) bool { return c.root(i) != first }) {
+		group = slices.DeleteFunc(group[:min(maxGroup, len(group))], func(i int32) bool { return c.root(i) != i })
+		if len(group) < 2 {
 			continue
 		}
-		var mains []parts
-		var mainForms []int32
+		var mains []candidate
 		for _, i := range group {
-			p := partsOf(c.forms[i])
+			p := candidate{index: i, form: c.forms[i]}
+			if method != byFingerprint {
+				p.letters = string(k.letters(c.forms[i].text))
+			}
 			joined := false
-			for k, main := range mains {
-				if c.root(i) == c.root(mainForms[k]) {
-					joined = true
-					break
+			for m := range mains {
+				main := &mains[m]
+				if method != byFingerprint && similarity.Distance(main.letters, p.letters, 2) > 2 {
+					continue
 				}
-				if confidence := sameKey(main, p, c.few); confidence > 0 {
-					c.join(mainForms[k], i, method, confidence)
+				if confidence := sameKey(main.split(), p.split(), method, c.few); confidence > 0 {
+					c.join(main.index, i, method, confidence)
 					joined = true
 					break
 				}
 			}
 			if !joined && len(mains) < maxMains {
-				mains, mainForms = append(mains, p), append(mainForms, i)
+				mains = append(mains, p)
 			}
 		}
 	}
@@ -120,7 +143,13 @@ func (c *clustering) clusters() []cluster {
 		slices.Sort(others)
 		one := cluster{method: int(c.method[root]), confidence: float64(c.confidence[root])}
 		for _, i := range append([]int32{root}, others...) {
+			if meaningOf(c.forms[i].text) == always {
+				continue
+			}
 			one.forms, one.rows = append(one.forms, c.forms[i]), one.rows+c.forms[i].rows
+		}
+		if len(one.forms) < 2 {
+			continue
 		}
 		canonical(one.forms)
 		out = append(out, one)

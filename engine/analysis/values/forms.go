@@ -1,6 +1,7 @@
 package values
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -46,9 +47,9 @@ func readForms(ctx context.Context, in analysis.Input, c analysis.Column) (forms
 }
 
 // standardizable reports whether a text can be a form of a value: a text with letters that is
-// neither an address nor a word for a missing value.
+// no address.
 func standardizable(text string) bool {
-	return hasLetters(text, 1) && !strings.Contains(text, "@") && !strings.Contains(text, "://") && meaningOf(text) != always
+	return hasLetters(text, 1) && !strings.Contains(text, "@") && !strings.Contains(text, "://")
 }
 
 // keys are hashes that are equal for texts whose keys of package similarity are equal. They
@@ -58,35 +59,72 @@ type keys struct{ fingerprint, bigrams, letters uint64 }
 // keysOf returns the keys of texts, which two goroutines compute.
 func keysOf(forms []counted) []keys {
 	out := make([]keys, len(forms))
+	halve(len(forms), func(k *keyer, i int) {
+		if standardizable(forms[i].text) {
+			out[i] = k.keys(forms[i].text)
+		}
+	})
+	return out
+}
+
+// halve calls do with the numbers from 0 to n-1, in two goroutines with a keyer each.
+func halve(n int, do func(*keyer, int)) {
 	var work sync.WaitGroup
-	half := (len(forms) + 1) / 2
-	for _, part := range [][2]int{{0, half}, {half, len(forms)}} {
+	half := (n + 1) / 2
+	for _, part := range [][2]int{{0, half}, {half, n}} {
 		work.Go(func() {
 			var k keyer
 			for i := part[0]; i < part[1]; i++ {
-				if standardizable(forms[i].text) {
-					out[i] = k.keys(forms[i].text)
-				}
+				do(&k, i)
 			}
 		})
 	}
 	work.Wait()
-	return out
 }
 
 // keyer computes keys in memory that it reuses.
 type keyer struct {
+	words [][]byte
 	bare  []byte
-	words []string
 	grams []uint64
 	runes []rune
+}
+
+// fold calls take with the folded characters of a text.
+func fold(text string, take func(rune)) {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			for _, r := range similarity.Fold(text) {
+				take(r)
+			}
+			return
+		}
+	}
+	for i := range len(text) {
+		b := text[i]
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		take(rune(b))
+	}
+}
+
+// letters returns the folded letters and digits of a text, until the next call.
+func (k *keyer) letters(text string) []rune {
+	k.runes = k.runes[:0]
+	fold(text, func(r rune) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			k.runes = append(k.runes, r)
+		}
+	})
+	return k.runes
 }
 
 // keys computes what similarity.Fingerprint and similarity.NGramFingerprint do, without their
 // texts: there may be millions.
 func (k *keyer) keys(text string) keys {
 	k.bare, k.runes = k.bare[:0], k.runes[:0]
-	for _, r := range similarity.Fold(text) {
+	fold(text, func(r rune) {
 		switch {
 		case unicode.IsSpace(r):
 			k.bare = append(k.bare, ' ')
@@ -95,16 +133,26 @@ func (k *keyer) keys(text string) keys {
 			k.bare = utf8.AppendRune(k.bare, r)
 			k.runes = append(k.runes, r)
 		}
-	}
+	})
 	if len(k.runes) == 0 {
 		return keys{}
 	}
-	k.words = append(k.words[:0], strings.Fields(string(k.bare))...)
-	slices.Sort(k.words)
+	k.words = k.words[:0]
+	for rest := k.bare; len(rest) > 0; {
+		end := bytes.IndexByte(rest, ' ')
+		if end < 0 {
+			end = len(rest)
+		}
+		if end > 0 {
+			k.words = append(k.words, rest[:end])
+		}
+		rest = rest[min(end+1, len(rest)):]
+	}
+	slices.SortFunc(k.words, bytes.Compare)
 	fingerprint := uint64(offset)
-	for _, word := range slices.Compact(k.words) {
-		for i := range len(word) {
-			fingerprint = (fingerprint ^ uint64(word[i])) * prime
+	for _, word := range slices.CompactFunc(k.words, bytes.Equal) {
+		for _, b := range word {
+			fingerprint = (fingerprint ^ uint64(b)) * prime
 		}
 		fingerprint = (fingerprint ^ ' ') * prime
 	}
@@ -142,6 +190,18 @@ func (k *keyer) hashGrams(n int) uint64 {
 // isMark reports whether a key leaves out a character.
 func isMark(r rune) bool {
 	return unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
+}
+
+// allGroups returns the groups of forms by each of their keys.
+func allGroups(all []keys) (groups [3][][]int32) {
+	var work sync.WaitGroup
+	work.Go(func() { groups[0] = groupsBy(all, func(k keys) uint64 { return k.fingerprint }) })
+	work.Go(func() {
+		groups[1] = groupsBy(all, func(k keys) uint64 { return k.bigrams })
+		groups[2] = groupsBy(all, func(k keys) uint64 { return k.letters })
+	})
+	work.Wait()
+	return groups
 }
 
 // groupsBy returns the groups of at least two forms with an equal key that is not 0. The forms
