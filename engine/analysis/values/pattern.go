@@ -1,7 +1,6 @@
 package values
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -33,10 +32,17 @@ const (
 
 var classes = map[rune]string{upperSign: "[A-Z]", lowerSign: "[a-z]", digitSign: "[0-9]", anySign: "[A-Z0-9]", hexSign: "[0-9a-f]"}
 
-// shapeSQL is the SQL of the shape of v: letters and digits of ASCII as the signs of their
-// classes.
-var shapeSQL = "translate(v, " + engine.QuoteString("BCDEFGHIJKLMNOPQRSTUVWXYZ"+"bcdefghijklmnopqrstuvwxyz"+"123456789") + ", " +
-	engine.QuoteString(strings.Repeat("A", 25)+strings.Repeat("a", 25)+strings.Repeat("0", 9)) + ")"
+// levels are the ways to generalise texts, from the most specific: the signs of upper-case
+// letters, of lower-case letters and of digits.
+var levels = []string{"Aa0", "Aff", "XaX"}
+
+// shapeSQL returns the SQL of the shape of v at a level: letters and digits of ASCII as the
+// signs of their classes.
+func shapeSQL(level string) string {
+	const upper, lower, digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	return "translate(v, '" + upper + lower + digits + "', '" + strings.Repeat(level[:1], len(upper)) +
+		strings.Repeat(level[1:2], len(lower)) + strings.Repeat(level[2:], len(digits)) + "')"
+}
 
 // run is a part of a pattern: a class, or a character that stands for itself, and how often
 // it occurs.
@@ -50,6 +56,8 @@ type run struct {
 type structure struct {
 	runs []run
 	rows int64
+	// digits is the number of rows with a digit.
+	digits int64
 }
 
 // pattern suggests a regular expression for a text column.
@@ -58,12 +66,11 @@ func (w *domainWork) pattern(ctx context.Context, p profile) (suggestion, bool, 
 	if p.distinct < leastDistinct || p.length > 64 || p.short < p.values || w.checked(c) {
 		return suggestion{}, false, nil
 	}
-	shapes, err := counts(ctx, w.in, "SELECT s, CAST(sum(n) AS BIGINT) FROM (SELECT "+shapeSQL+" AS s, n FROM "+grouped(w.in, c)+
-		") AS t GROUP BY s ORDER BY sum(n) DESC, s LIMIT "+strconv.Itoa(maxShapes))
-	if err != nil {
-		return suggestion{}, false, err
-	}
-	for _, s := range structures(shapes) {
+	for _, level := range levels {
+		s, err := w.structure(ctx, c, level)
+		if err != nil {
+			return suggestion{}, false, err
+		}
 		if ratio(s.rows, p.values) < consistent || !s.telling() {
 			continue
 		}
@@ -160,35 +167,22 @@ func (w *domainWork) matching(ctx context.Context, c analysis.Column, pattern st
 	return m, err
 }
 
-// structures returns the structures of shapes from the most specific kind: those of single
-// shapes with all lengths of runs, then with letters and digits mixed.
-func structures(shapes []counted) []structure {
-	exact, mixed, hex := map[string]*structure{}, map[string]*structure{}, map[string]*structure{}
-	for _, shape := range shapes {
-		merge(exact, runsOf(shape.text), shape.rows)
-		merge(mixed, runsOf(mix(shape.text, "Aa0", "XaX")), shape.rows)
-		merge(hex, runsOf(mix(shape.text, "Aa0", "Aff")), shape.rows)
-	}
-	var out []structure
-	for _, level := range []map[string]*structure{exact, hex, mixed} {
-		list := make([]structure, 0, len(level))
-		for _, key := range sortedKeys(level) {
-			list = append(list, *level[key])
+// structure returns the most frequent structure of the texts of a column at a level.
+func (w *domainWork) structure(ctx context.Context, c analysis.Column, level string) (structure, error) {
+	all := map[string]*structure{}
+	err := w.in.Each(ctx, "SELECT s, CAST(sum(n) AS BIGINT), CAST(coalesce(sum(n) FILTER (WHERE d), 0) AS BIGINT) FROM (SELECT "+
+		shapeSQL(level)+" AS s, n, regexp_matches(v, '[0-9]') AS d FROM "+grouped(w.in, c)+") AS t GROUP BY s ORDER BY sum(n) DESC, s LIMIT "+
+		strconv.Itoa(maxShapes), func(r engine.Row) error {
+		merge(all, structure{runsOf(r.Text(0)), r.Int64(1), r.Int64(2)})
+		return nil
+	})
+	var best structure
+	for _, key := range sortedKeys(all) {
+		if all[key].rows > best.rows {
+			best = *all[key]
 		}
-		slices.SortStableFunc(list, func(a, b structure) int { return cmp.Compare(b.rows, a.rows) })
-		out = append(out, list[:min(1, len(list))]...)
 	}
-	return out
-}
-
-// mix replaces signs of a shape.
-func mix(shape, from, to string) string {
-	return strings.Map(func(r rune) rune {
-		if i := strings.IndexRune(from, r); i >= 0 {
-			return rune(to[i])
-		}
-		return r
-	}, shape)
+	return best, err
 }
 
 // runsOf splits a shape.
@@ -205,10 +199,10 @@ func runsOf(shape string) []run {
 	return runs
 }
 
-// merge adds a shape to the structure with the same runs. Only the lengths of classes vary.
-func merge(all map[string]*structure, runs []run, rows int64) {
+// merge adds a structure to the one with the same runs. Only the lengths of classes vary.
+func merge(all map[string]*structure, more structure) {
 	var key strings.Builder
-	for _, r := range runs {
+	for _, r := range more.runs {
 		key.WriteRune(r.sign)
 		if !r.class {
 			key.WriteString(strconv.Itoa(r.min))
@@ -216,11 +210,12 @@ func merge(all map[string]*structure, runs []run, rows int64) {
 	}
 	s, ok := all[key.String()]
 	if !ok {
-		all[key.String()] = &structure{slices.Clone(runs), rows}
+		all[key.String()] = &more
 		return
 	}
-	s.rows += rows
-	for i, r := range runs {
+	s.rows += more.rows
+	s.digits += more.digits
+	for i, r := range more.runs {
 		s.runs[i].min, s.runs[i].max = min(s.runs[i].min, r.min), max(s.runs[i].max, r.max)
 	}
 }
@@ -232,7 +227,7 @@ func (s structure) telling() bool {
 	lower := slices.ContainsFunc(s.runs, func(r run) bool { return r.class && r.sign == lowerSign })
 	for _, r := range s.runs {
 		switch {
-		case !r.class && (r.sign == ' ' && lower || r.sign > '~' || r.sign < ' '):
+		case !r.class && (r.sign == ' ' && lower || r.sign == '@' || r.sign > '~' || r.sign < ' '):
 			return false
 		case !r.class:
 			marks = true
@@ -243,7 +238,7 @@ func (s structure) telling() bool {
 			hex += r.min
 		case r.sign == anySign:
 			digits = true
-			if r.max-r.min > 3 {
+			if r.max-r.min > 3 || lower || 10*s.digits < s.rows {
 				return false
 			}
 		default:
@@ -257,7 +252,7 @@ func (s structure) telling() bool {
 	case len(s.runs) == 0 || len(s.runs) > 20:
 		return false
 	case hex > 0:
-		return hex >= 6 && varying == 0
+		return hex >= 6 && varying == 0 && 2*s.digits > s.rows
 	case !digits && !marks:
 		return len(s.runs) == 1 && s.runs[0].min == s.runs[0].max && s.runs[0].min <= 8
 	case !digits:

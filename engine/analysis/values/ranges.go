@@ -65,13 +65,12 @@ func (w *domainWork) rangeOf(ctx context.Context, p profile) (suggestion, bool, 
 // named returns the quantity that a column measures by its name and nearly all values.
 func named(c analysis.Column, s spread) (quantity, bool) {
 	words := nameWords(c.Name)
-	inner := s.trim()
 	for _, q := range quantities {
 		if t, ok := c.Type.(sqltype.Decimal); ok && t.Precision-t.Scale < len(bound(q.max)) {
 			continue // the type holds no greater values
 		}
-		fits := q.min <= inner.low && inner.high <= q.max && inner.high-inner.low >= q.filled*(q.max-q.min)
-		if !fits || q.whole && c.Kind() != analysis.KindInteger {
+		low, high, ok := s.within(q.min, q.max)
+		if !ok || high-low < q.filled*(q.max-q.min) || q.whole && c.Kind() != analysis.KindInteger {
 			continue
 		}
 		for _, name := range q.names {
@@ -81,6 +80,25 @@ func named(c analysis.Column, s spread) (quantity, bool) {
 		}
 	}
 	return quantity{}, false
+}
+
+// within returns the least and the greatest value between bounds. ok is false if more than a
+// hundredth of the rows are outside, or too many values.
+func (s spread) within(least, greatest float64) (low, high float64, ok bool) {
+	rows := int64(0)
+	first, last := 0, 0
+	for first < len(s.low) && s.low[first].x < least {
+		rows += s.low[first].rows
+		first++
+	}
+	for last < len(s.high) && s.high[last].x > greatest {
+		rows += s.high[last].rows
+		last++
+	}
+	if first == len(s.low) || last == len(s.high) || ratio(rows, s.values) > 0.01 {
+		return 0, 0, false
+	}
+	return s.low[first].x, s.high[last].x, true
 }
 
 // nameWords returns the words of the name of a column in lower case.
