@@ -75,6 +75,9 @@ func (d *detector) judge(r *row) []cell {
 				reason: h.check.reason, check: h.check})
 		}
 	}
+	for i := range cells {
+		d.complete(r, open, blamed, &cells[i])
+	}
 	for {
 		open = slices.DeleteFunc(open, func(h hit) bool { return d.explained(h, blamed) })
 		if len(open) == 0 {
@@ -93,6 +96,25 @@ func (d *detector) judge(r *row) []cell {
 		d.unit(&cells[i])
 	}
 	return cells
+}
+
+// complete adds the value that fits to a cell which is blamed for its own sake, if a relation
+// gives it.
+func (d *detector) complete(r *row, open []hit, blamed map[int]int, c *cell) {
+	alone := slices.DeleteFunc(slices.Clone(open), func(h hit) bool {
+		for column := range h.check.weights {
+			if _, ok := blamed[column]; ok && column != c.column {
+				return true
+			}
+		}
+		return h.check.weights[c.column] == 0 || h.check.depends != nil && h.check.depends.To != c.column
+	})
+	if len(alone) == 0 {
+		return
+	}
+	if found := d.convict(r, alone, c.column, 1); found.expected != "" && (found.check.depends != nil || found.check.equal != nil) {
+		c.expected, c.certain, c.score = found.expected, found.certain, max(c.score, found.score)
+	}
 }
 
 // rests reports whether a dependency on one column is broken though other relations give the
