@@ -35,6 +35,10 @@ const perStatement = 4000
 
 func (d *detector) hit(identity int64, h hit) {
 	r := d.rows[identity]
+	if r == nil && len(d.rows) == maxFlagged {
+		d.cut = true
+		return
+	}
 	if r == nil {
 		r = &row{identity: identity}
 		d.rows[identity] = r
@@ -62,10 +66,10 @@ func (d *detector) collect(ctx context.Context) error {
 			if broken+exceptions == 0 {
 				continue
 			}
-			if exceptions*4 > broken {
+			if exceptions > broken {
 				// What looks like an error is one more exception.
-				c.ignored = exceptions > 0
-				if !c.ignored || d.counts[c.depends.To] == nil {
+				c.ignored = true
+				if d.counts[c.depends.To] == nil {
 					continue
 				}
 			}
@@ -113,8 +117,7 @@ func (d *detector) collect(ctx context.Context) error {
 		}
 		return 1
 	})
-	if len(d.order) > maxFlagged {
-		d.order, d.cut = d.order[:maxFlagged], true
+	if d.cut {
 		d.warnings = append(d.warnings, fmt.Sprintf("Only %d of the rows that look unusual were examined.", maxFlagged))
 	}
 	return d.read(ctx)

@@ -1,6 +1,7 @@
 package anomaly
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -211,7 +212,7 @@ func (d *detector) edges(i int) bool {
 			least = v.Rows
 		}
 	}
-	slices.SortFunc(values, func(a, b profile.Value) int { return int(min(1, max(-1, numbers[a.Value]-numbers[b.Value]))) })
+	slices.SortFunc(values, func(a, b profile.Value) int { return cmp.Compare(numbers[a.Value], numbers[b.Value]) })
 	first, last := -1, -1
 	for at, v := range values {
 		if v.Rows*10 >= least {

@@ -61,12 +61,22 @@ func (d *detector) relations(context.Context) error {
 	}
 	for _, o := range s.Orders(0.995) {
 		low, high := s.Columns[o.Low], s.Columns[o.High]
-		d.add(check{kind: kindOrder, column: -1, score: 0.8, where: low.Quoted() + " > " + high.Quoted(),
+		d.add(check{kind: kindOrder, column: -1, score: 0.8, where: above(low, high),
 			weights: map[int]float64{o.Low: 0.9, o.High: 1}, reason: fmt.Sprintf("%s is at most %s otherwise", low.Name, high.Name)})
 	}
 	d.together()
 	d.dependencies()
 	return nil
+}
+
+// above returns the condition that a value is greater than another. NaN is greater than all
+// numbers, and not compared.
+func above(low, high analysis.Column) string {
+	out := low.Quoted() + " > " + high.Quoted()
+	if low.Kind() == analysis.KindFloat {
+		out = "(" + out + " AND NOT isnan(" + low.Quoted() + "))"
+	}
+	return out
 }
 
 // describe returns an equation for people.
@@ -175,7 +185,7 @@ func (d *detector) common(c *check) string {
 	}
 	// A strict dependency is broken by a small part of a group; a weaker one by one row of a
 	// large group that has nearly no other exceptions.
-	broken := "best >= 8 AND best >= 0.8 * total AND n <= greatest(2, total // 20)"
+	broken := "best >= 8 AND best >= 0.8 * total AND n <= greatest(1, total // 100)"
 	if !c.strict {
 		broken = "best >= 25 AND best >= 0.97 * total AND n = 1"
 	}
@@ -191,10 +201,15 @@ b AS (SELECT c.*, total, best, likely, %s AS broken FROM c JOIN g USING (%s) WHE
 }
 
 // balance returns the statement of two numbers: the pairs of group and value that break a
-// dependency, and those that show that it has exceptions: a second value with a good part of
-// the group.
+// dependency, and how many of them its exceptions explain. Errors seldom meet in a group, but
+// exceptions do: they are values with several rows of a group that is not large.
 func (d *detector) balance(c *check) string {
-	return d.common(c) + "SELECT count(*) FILTER (WHERE broken), count(*) FILTER (WHERE NOT broken AND n >= 2 AND n * 20 >= total AND total >= 10) FROM b"
+	least := 8
+	if !c.strict {
+		least = 25
+	}
+	return d.common(c) + fmt.Sprintf("SELECT count(*) FILTER (WHERE broken), greatest(%d * count(*) FILTER (WHERE n IN (2, 3) AND best >= %d AND total <= 200), "+
+		"count(*) FILTER (WHERE NOT broken AND n >= 2 AND n * 20 >= total AND total >= 10)) FROM b", perException, least)
 }
 
 // violations returns the statement of the rows that break a dependency: their identity, the
@@ -210,6 +225,9 @@ func (d *detector) violations(c *check) string {
 		"ORDER BY 1 LIMIT %d", d.identity(), analysis.MaxText, d.in.Table.From(d.sample.Columns...), strings.Join(equal, " AND "), to.Quoted(),
 		maxFlagged+1)
 }
+
+// perException is the number of violations that each small exception makes likely.
+const perException = 5
 
 // rareValue is the number of rows of which at most one has a value that counts as rare.
 const rareValue = 20_000

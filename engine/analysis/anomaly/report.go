@@ -1,6 +1,7 @@
 package anomaly
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func (d *detector) text(result Result, rows []analysis.CitedRow) (string, []anal
 	all := int64(0)
 	parts := make([]string, 0, len(result.Counts))
 	counts := slices.Clone(result.Counts)
-	slices.SortStableFunc(counts, func(a, b Count) int { return int(min(1, max(-1, b.Cells-a.Cells))) })
+	slices.SortStableFunc(counts, func(a, b Count) int { return cmp.Compare(b.Cells, a.Cells) })
 	for _, c := range counts {
 		all += c.Cells
 		parts = append(parts, fmt.Sprintf("%s in %s (%s)", profile.Count(c.Cells, "cell"), c.Column, strings.ReplaceAll(c.Kind, "_", " ")))

@@ -151,7 +151,8 @@ func (s *Sample) Residual(l Linear) string {
 // Violated returns the SQL of the condition that all values are there and the equation does
 // not hold.
 func (s *Sample) Violated(l Linear) string {
-	return fmt.Sprintf("abs(%s) > %g", s.Residual(l), l.Tolerance)
+	d := s.Residual(l)
+	return fmt.Sprintf("(isfinite(%s) AND abs(%s) > %g)", d, d, l.Tolerance)
 }
 
 // Formula returns the equation as text with quoted names, as in "a" = "b" + "c".
