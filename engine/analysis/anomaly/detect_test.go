@@ -36,7 +36,8 @@ func trips(planted map[string]string) string {
 		{"day", "day(TIMESTAMPTZ '2023-01-01 00:00:00+00' + to_hours(" + noise(10, 8760) + "))"},
 		{"year", "2023"},
 		{"hour", "hour(TIMESTAMPTZ '2023-01-01 00:00:00+00' + to_hours(" + noise(10, 8760) + "))"},
-		{"income", "CAST(exp(8 + 2 * sqrt(-2 * ln((1 + " + noise(11, 100000) + ") / 100001.0)) * cos(6.2831853 * " + noise(12, 100000) + " / 100000)) AS BIGINT)"},
+		{"income", "CAST(exp(8 + 2 * sqrt(-2 * ln((1 + " + noise(11, 100000) + ") / 100001.0)) * cos(6.2831853 * " + noise(12, 100000) +
+			" / 100000)) AS BIGINT)"},
 		{"odd \"\"name", "'x' || " + noise(13, 9)},
 	}
 	items := make([]string, len(base))
@@ -99,7 +100,8 @@ func TestPlantedCellsAreFound(t *testing.T) {
 		"30 minutes": "wrong_unit unusual_in_group out_of_range", "31 minutes": "wrong_sign",
 		"40 start": "impossible_time", "41 finish": "impossible_time", "42 late": "broken_equation out_of_range",
 		"50 ticket": "format", "51 ticket": "format", "60 persons": "broken_equation out_of_range",
-		"70 month": "out_of_range", "71 day": "out_of_range", "72 year": "out_of_range", "73 at": "inconsistent_date out_of_range", "74 hour": "out_of_range",
+		"70 month": "out_of_range", "71 day": "out_of_range", "72 year": "out_of_range", "73 at": "inconsistent_date out_of_range",
+		"74 hour": "out_of_range",
 	} {
 		require.Contains(t, found, cell)
 		require.Contains(t, strings.Fields(kinds), found[cell], cell)
@@ -137,7 +139,8 @@ func TestACleanTableHasNoFindings(t *testing.T) {
 func TestFindingsDoNotDependOnTheOrderOfRows(t *testing.T) {
 	var answers []string
 	for _, order := range []string{"range", "hash(range)"} {
-		lake := analysistest.New(t, strings.Replace(trips(map[string]string{"km": "WHEN range % 500 = 3 THEN 7", "late": "WHEN range = 5 THEN 400"}),
+		lake := analysistest.New(t, strings.Replace(trips(map[string]string{"km": "WHEN range % 500 = 3 THEN 7",
+			"late": "WHEN range = 5 THEN 400"}),
 			"FROM range(20000)", "FROM (SELECT range FROM range(20000) ORDER BY "+order+")", 1))
 		_, answer := detect(t, lake.Input(nil))
 		encoded, err := json.Marshal(answer)
@@ -181,7 +184,7 @@ func TestOddTablesAreExamined(t *testing.T) {
 		"nested only": "SELECT [range] AS a, {'b': range} AS s FROM range(300)",
 		"long texts":  "SELECT range AS id, repeat('x', 500000) || range AS body FROM range(60)",
 		"constants":   "SELECT 1 AS a, 'x' AS b, TRUE AS c FROM range(1000)",
-		"not finite":  "SELECT CASE WHEN range % 10 = 0 THEN 'NaN' WHEN range % 10 = 1 THEN 'inf' ELSE range::VARCHAR END::DOUBLE AS f FROM range(1000)",
+		"not finite":  "SELECT CASE range % 10 WHEN 0 THEN 'NaN' WHEN 1 THEN 'inf' ELSE range::VARCHAR END::DOUBLE AS f FROM range(1000)",
 		"extremes":    "SELECT CASE WHEN range % 2 = 0 THEN 9223372036854775807 ELSE -9223372036854775808 END AS a, range AS b FROM range(1000)",
 		"quotes":      "SELECT 'it''s' || (range % 3) AS \"a'b\", '%_\\' || range AS \"c;--\" FROM range(1000)",
 		"wide":        "SELECT " + strings.Join(wide, ", ") + " FROM range(500)",

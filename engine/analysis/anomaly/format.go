@@ -26,7 +26,8 @@ const (
 // shape returns the SQL of a text with 9 for digits, A for capitals and a for small letters.
 // It is NULL for long texts.
 func shape(c analysis.Column) string {
-	return fmt.Sprintf("CASE WHEN length(%s) <= %d THEN translate(%s, '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', '%s%s%s') END",
+	return fmt.Sprintf("CASE WHEN length(%s) <= %d THEN translate(%s, '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"+
+		"abcdefghijklmnopqrstuvwxyz', '%s%s%s') END",
 		c.Quoted(), analysis.MaxText, c.Quoted(), strings.Repeat("9", 10), strings.Repeat("A", 26), strings.Repeat("a", 26))
 }
 
@@ -98,7 +99,8 @@ func (d *detector) formats(ctx context.Context, i int) error {
 		return nil
 	}
 	var shapes []shaped
-	err := d.in.Each(ctx, fmt.Sprintf("SELECT f, count(*) FROM (SELECT %s AS f FROM %s) WHERE f IS NOT NULL GROUP BY f ORDER BY count(*) DESC, f LIMIT %d",
+	err := d.in.Each(ctx, fmt.Sprintf("SELECT f, count(*) FROM (SELECT %s AS f FROM %s) WHERE f IS NOT NULL "+
+		"GROUP BY f ORDER BY count(*) DESC, f LIMIT %d",
 		shape(c), d.in.Table.From(c), maxShapes+1), func(r engine.Row) error {
 		shapes = append(shapes, shaped{r.Text(0), r.Int64(1)})
 		return nil

@@ -347,7 +347,8 @@ func (d *detector) unusual(c *check) string {
 		return "round(" + fmt.Sprintf(back, sign, times) + ", 2)"
 	}
 	// The expected range is that of most values; the limit is farther away.
-	return fmt.Sprintf(`WITH g AS (SELECT %s, quantile_disc(y, 0.5) AS m, greatest(1.4826 * mad(y), %s) AS s, count(y) AS n FROM (%s) GROUP BY ALL HAVING count(y) >= 20)
+	return fmt.Sprintf(`WITH g AS (SELECT %s, quantile_disc(y, 0.5) AS m, greatest(1.4826 * mad(y), %s) AS s, count(y) AS n FROM (%s) GROUP
+BY ALL HAVING count(y) >= 20)
 SELECT %s, CAST(%s AS VARCHAR) || ' to ' || CAST(%s AS VARCHAR), n FROM %s JOIN g ON %s WHERE abs(%s - m) > %g * s ORDER BY 1 LIMIT %d`,
 		strings.Join([]string{"k0", "k1"}[:len(keys)], ", "), floor, from,
 		d.identity(), bound("-", 3), bound("+", 3), d.in.Table.From(d.sample.Columns...), strings.Join(equal, " AND "), y, g.limit, maxFlagged+1)

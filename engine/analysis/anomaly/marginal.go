@@ -179,7 +179,8 @@ func (d *detector) sign(ctx context.Context, i int) error {
 	}
 	// The tail of a distribution would come close to zero before it turns negative.
 	negative, large := int64(0), int64(0)
-	err := d.in.Each(ctx, fmt.Sprintf("SELECT count(*) FILTER (WHERE %s < 0), count(*) FILTER (WHERE %s <= %s) FROM %s", q, q, float(-typical/2),
+	err := d.in.Each(ctx, fmt.Sprintf("SELECT count(*) FILTER (WHERE %s < 0), count(*) FILTER (WHERE %s <= %s) FROM %s", q, q,
+		float(-typical/2),
 		d.in.Table.From(p.Column)), func(r engine.Row) error {
 		negative, large = r.Int64(0), r.Int64(1)
 		return nil

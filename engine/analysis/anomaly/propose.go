@@ -93,6 +93,7 @@ func (d *detector) proposal(ctx context.Context, column int, cells []cell) (anal
 	return analysis.Proposal{
 		Title:   fmt.Sprintf("Set %s of %s to the value that the other columns determine.", c.Name, profile.Count(n, "row")),
 		Columns: []string{c.Name}, Confidence: confidence, Effect: analysis.Effect{Rows: &n},
-		Change: analysis.UpdateRows{Where: where, Set: map[string]string{c.Name: "CASE " + strings.Join(cases, " ") + " ELSE " + c.Quoted() + " END"}},
+		Change: analysis.UpdateRows{Where: where, Set: map[string]string{c.Name: "CASE " + strings.Join(cases, " ") + " ELSE " + c.Quoted() +
+			" END"}},
 	}, nil
 }

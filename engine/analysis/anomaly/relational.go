@@ -208,7 +208,8 @@ func (d *detector) balance(c *check) string {
 	if !c.strict {
 		least = 25
 	}
-	return d.common(c) + fmt.Sprintf("SELECT count(*) FILTER (WHERE broken), greatest(%d * count(*) FILTER (WHERE n IN (2, 3) AND best >= %d AND total <= 200), "+
+	return d.common(c) + fmt.Sprintf("SELECT count(*) FILTER (WHERE broken), greatest(%d * count(*) "+
+		"FILTER (WHERE n IN (2, 3) AND best >= %d AND total <= 200), "+
 		"count(*) FILTER (WHERE NOT broken AND n >= 2 AND n * 20 >= total AND total >= 10)) FROM b", perException, least)
 }
 

@@ -273,7 +273,8 @@ func (e *explainer) place(ctx context.Context, all analysis.Input, i int) error 
 	}
 	sql := fmt.Sprintf("SELECT CAST(v.i AS BIGINT), %s, %s, %s, %s, %s, %s FROM (SELECT %s FROM %s WHERE %s IS NOT NULL GROUP BY ALL) AS t "+
 		"JOIN (VALUES %s) AS v(i, x, g) ON %s GROUP BY v.i", sum(less), sum("t.x = v.x"), sum("TRUE"),
-		sum(less+" AND t.g = v.g"), sum("t.x = v.x AND t.g = v.g"), sum("t.g = v.g"), strings.Join(items, ", "), e.whole.From(read...), c.Quoted(),
+		sum(less+" AND t.g = v.g"), sum("t.x = v.x AND t.g = v.g"), sum("t.g = v.g"), strings.Join(items, ", "), e.whole.From(read...),
+		c.Quoted(),
 		strings.Join(values, ", "), join)
 	return all.Each(ctx, sql, func(r engine.Row) error {
 		p := &e.places[i][r.Int64(0)]

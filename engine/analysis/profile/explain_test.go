@@ -11,7 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 )
 
-const visits = `SELECT range AS id, CASE WHEN range = 7 THEN 'mars' ELSE ['paris', 'rome', 'oslo'][1 + CAST(range % 3 AS INTEGER)] END AS city,
+const visits = `SELECT range AS id, CASE WHEN range = 7 THEN 'mars' ELSE ['paris', 'rome', 'oslo'][1 + CAST(range % 3 AS INTEGER)] END AS
+city,
 	CASE WHEN range = 7 THEN 90000 WHEN range = 8 THEN NULL ELSE range % 500 END AS price, range % 2 = 0 AS ok,
 	CASE WHEN range = 9 THEN repeat('z', 90) ELSE 'note ' || range END AS note FROM range(3000)`
 
@@ -42,7 +43,8 @@ func TestRowsOfKeysAreExplained(t *testing.T) {
 	r, answer := explainRows(t, lake.Input(func(in *analysis.Input) { in.Keys, in.Table.PrimaryKey = keys, []string{"id"} }))
 	require.Len(t, r.Rows, 4)
 	require.Equal(t, "7", *r.Rows[0].Key["id"])
-	require.Equal(t, map[string]string{"id": "unique", "city": "rare", "price": "extreme_high", "ok": "typical", "note": "unique"}, observations(r, 1))
+	require.Equal(t, map[string]string{"id": "unique", "city": "rare", "price": "extreme_high", "ok": "typical", "note": "unique"},
+		observations(r, 1))
 	require.Equal(t, "missing", observations(r, 2)["price"])
 	require.Equal(t, []string{"No row matches keys[1].", "No row matches keys[3].", "No row matches keys[4]."}, answer.Warnings)
 	require.Contains(t, answer.Text, "price [[1:price]] is above more than 99.9 % of all values")

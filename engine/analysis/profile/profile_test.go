@@ -53,7 +53,8 @@ func TestSummaryTellsWhatTheTableIsAbout(t *testing.T) {
 	require.Equal(t, []string{"id", "amount"}[:1], r.Identifiers[:1])
 	require.Equal(t, int64(0), *r.DuplicateRows)
 	require.Equal(t, profile.DateRange{Column: "day", From: "2024-01-01", To: "2024-12-31"}, *r.DateRange)
-	for _, part := range []string{"1,000 rows and 6 columns", "2024-01-01 to 2024-12-31", `odd "name is missing most often, in 25 % of the rows`,
+	for _, part := range []string{"1,000 rows and 6 columns", "2024-01-01 to 2024-12-31", `odd "name is missing most often, in 25 % of the
+rows`,
 		`region (3 values, most often "north" with 45 % of the rows)`} {
 		require.Contains(t, text, part)
 	}

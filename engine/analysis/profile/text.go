@@ -13,7 +13,8 @@ import (
 func summaryText(t analysis.Table, s SummaryResult, profiles []Profile) string {
 	sentences := []string{fmt.Sprintf("The table %s has %s and %s.", t.Name, Count(s.Rows, "row"), Count(int64(len(s.Columns)), "column"))}
 	if t.Where != "" {
-		sentences[0] = fmt.Sprintf("The chosen rows of the table %s are %s with %s.", t.Name, grouped(s.Rows), Count(int64(len(s.Columns)), "column"))
+		sentences[0] = fmt.Sprintf("The chosen rows of the table %s are %s with %s.", t.Name, grouped(s.Rows), Count(int64(len(s.Columns)),
+			"column"))
 	}
 	if s.Rows == 0 {
 		return sentences[0]

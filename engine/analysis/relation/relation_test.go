@@ -41,8 +41,10 @@ func TestASampleOfALargeTableIsBounded(t *testing.T) {
 }
 
 func TestEquations(t *testing.T) {
-	s, lake := load(t, `SELECT a, b, a + b AS total, price, qty, price * qty AS amount, 100 * hh + mm AS clock, hh, mm, a + b + qty AS more, other FROM (SELECT `+
-		h(1, 1000)+" AS a, "+h(2, 1000)+" AS b, "+h(3, 500)+"/ 4.0::DOUBLE AS price, 2 + "+h(4, 20)+" AS qty, "+h(5, 24)+" AS hh, "+h(6, 60)+" AS mm, "+
+	s, lake := load(t, `SELECT a, b, a + b AS total, price, qty, price * qty AS amount, 100 * hh + mm AS clock, hh, mm, a + b + qty AS more,
+other FROM (SELECT `+
+		h(1, 1000)+" AS a, "+h(2, 1000)+" AS b, "+h(3, 500)+"/ 4.0::DOUBLE AS price, 2 + "+h(4, 20)+" AS qty, "+h(5, 24)+" AS hh, "+h(6,
+		60)+" AS mm, "+
 		h(7, 1000)+" AS other FROM range(3000))")
 	formulas := map[string]bool{}
 	for _, l := range s.Equations(s.Clocks(), 0.99) {
@@ -60,7 +62,8 @@ func TestEquations(t *testing.T) {
 func TestClockEquationsAreRepaired(t *testing.T) {
 	minutes := "(" + h(1, 1440) + ")"
 	s, lake := load(t, "SELECT "+minutes+" // 60 * 100 + "+minutes+" % 60 AS a, ("+minutes+" + late + 1440) % 1440 // 60 * 100 + ("+minutes+
-		" + late + 1440) % 60 AS b, CASE WHEN range = 5 THEN late + 100 ELSE late END AS late FROM (SELECT range, "+h(2, 200)+" - 50 AS late FROM range(2000))")
+		" + late + 1440) % 60 AS b, CASE WHEN range = 5 THEN late + 100 ELSE late END AS late FROM (SELECT range, "+h(2,
+		200)+" - 50 AS late FROM range(2000))")
 	require.Equal(t, []int{0, 1}, s.Clocks())
 	list := s.Equations(s.Clocks(), 0.99)
 	require.Len(t, list, 1)
@@ -75,7 +78,8 @@ func TestClockEquationsAreRepaired(t *testing.T) {
 }
 
 func TestDependenciesAndOrders(t *testing.T) {
-	s, _ := load(t, "SELECT code, code * 7 % 41 AS region, code // 3 AS zone, left_, left_ + "+h(3, 50)+" AS right_, free FROM (SELECT range, "+h(1, 60)+
+	s, _ := load(t, "SELECT code, code * 7 % 41 AS region, code // 3 AS zone, left_, left_ + "+h(3,
+		50)+" AS right_, free FROM (SELECT range, "+h(1, 60)+
 		" AS code, "+h(2, 1000)+" AS left_, "+h(4, 25)+" AS free FROM range(4000))")
 	pairs := map[string]bool{}
 	for _, d := range s.Dependencies(0.99) {
@@ -121,6 +125,7 @@ func TestPartsOfDates(t *testing.T) {
 }
 
 func TestColumnsThatAreNullTogether(t *testing.T) {
-	s, _ := load(t, "SELECT CASE WHEN range % 5 > 0 THEN range END AS a, CASE WHEN range % 5 > 0 THEN 'x' END AS b, CASE WHEN range % 4 > 0 THEN 1 END AS c FROM range(1000)")
+	s, _ := load(t, "SELECT CASE WHEN range % 5 > 0 THEN range END AS a, "+
+		"CASE WHEN range % 5 > 0 THEN 'x' END AS b, CASE WHEN range % 4 > 0 THEN 1 END AS c FROM range(1000)")
 	require.Equal(t, [][2]int{{0, 1}}, s.Together(0.99))
 }

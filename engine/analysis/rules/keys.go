@@ -95,7 +95,8 @@ func (s *suggester) composite(ctx context.Context) error {
 	var parts []part
 	for i, p := range s.profiles {
 		kind := p.Column.Kind()
-		if p.Nulls == 0 && p.Long == 0 && p.Distinct >= 2 && kind != analysis.KindFloat && kind != analysis.KindDecimal && kind != analysis.KindBoolean {
+		if p.Nulls == 0 && p.Long == 0 && p.Distinct >= 2 && kind != analysis.KindFloat && kind != analysis.KindDecimal &&
+			kind != analysis.KindBoolean {
 			parts = append(parts, part{i, s.repeat(i)})
 		}
 	}
@@ -154,7 +155,8 @@ func (s *suggester) composite(ctx context.Context) error {
 			return err
 		}
 		if n == 0 {
-			key.Reason = fmt.Sprintf("no two rows have the same %s, though about %.0f pairs would by chance", strings.Join(key.Columns, ", "), f.repeat*pairs)
+			key.Reason = fmt.Sprintf("no two rows have the same %s, though about %.0f pairs would by chance", strings.Join(key.Columns, ", "),
+				f.repeat*pairs)
 			s.result.Keys = append(s.result.Keys, key)
 		}
 	}

@@ -74,7 +74,8 @@ func (s *suggester) equation(l relation.Linear) {
 	if !exact {
 		condition = fmt.Sprintf("abs(%s - (%s)) <= 0.01", left, right)
 	}
-	s.add("equation", s.orNull(condition, columns...), strings.ReplaceAll(s.sample.Formula(l), `"`, "")+" in nearly all rows", 0.95, columns...)
+	s.add("equation", s.orNull(condition, columns...), strings.ReplaceAll(s.sample.Formula(l), `"`, "")+" in nearly all rows", 0.95,
+		columns...)
 }
 
 // bounded reports whether all values of a column are small enough to add and multiply.
@@ -165,7 +166,8 @@ func (s *suggester) conditional(ctx context.Context) error {
 	for _, p := range s.profiles {
 		c := p.Column
 		kind := c.Kind()
-		if kind != analysis.KindText && kind != analysis.KindBoolean || p.Distinct < 2 || p.Distinct > maxCategories || p.Long > 0 || n == maxConditions {
+		if kind != analysis.KindText && kind != analysis.KindBoolean || p.Distinct < 2 || p.Distinct > maxCategories || p.Long > 0 ||
+			n == maxConditions {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(targets), func(o analysis.Column) bool { return o.Name == c.Name })
@@ -177,15 +179,16 @@ func (s *suggester) conditional(ctx context.Context) error {
 			items[i] = "count(" + o.Quoted() + ")"
 		}
 		err := s.in.Each(ctx, fmt.Sprintf("SELECT CAST(%s AS VARCHAR), count(*), %s FROM %s WHERE %s IS NOT NULL GROUP BY %s ORDER BY 1",
-			c.Quoted(), strings.Join(items, ", "), s.in.Table.From(append(slices.Clone(others), c)...), c.Quoted(), c.Quoted()), func(r engine.Row) error {
-			value, rows := r.Text(0), r.Int64(1)
-			for i, o := range others {
-				if n < maxConditions && s.condition(c, o, value, rows, r.Int64(i+2)) {
-					n++
+			c.Quoted(), strings.Join(items, ", "), s.in.Table.From(append(slices.Clone(others), c)...), c.Quoted(), c.Quoted()),
+			func(r engine.Row) error {
+				value, rows := r.Text(0), r.Int64(1)
+				for i, o := range others {
+					if n < maxConditions && s.condition(c, o, value, rows, r.Int64(i+2)) {
+						n++
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -204,9 +207,11 @@ func (s *suggester) condition(c, o analysis.Column, value string, rows, present 
 	unless := s.orNull(c.Quoted()+" <> "+analysis.Literal(c, value), c)
 	switch {
 	case float64(present) <= 0.005*float64(rows) && otherPresent*2 >= otherRows:
-		s.add("empty", unless+" OR "+o.Quoted()+" IS NULL", fmt.Sprintf("%s is NULL where %s is %s", o.Name, c.Name, strconv.Quote(value)), 0.85, c, o)
+		s.add("empty", unless+" OR "+o.Quoted()+" IS NULL", fmt.Sprintf("%s is NULL where %s is %s", o.Name, c.Name, strconv.Quote(value)),
+			0.85, c, o)
 	case float64(rows-present) <= 0.005*float64(rows) && otherPresent*2 <= otherRows:
-		s.add("required", unless+" OR "+o.Quoted()+" IS NOT NULL", fmt.Sprintf("%s is present where %s is %s", o.Name, c.Name, strconv.Quote(value)),
+		s.add("required", unless+" OR "+o.Quoted()+" IS NOT NULL", fmt.Sprintf("%s is present where %s is %s", o.Name, c.Name,
+			strconv.Quote(value)),
 			0.85, c, o)
 	default:
 		return false

@@ -34,7 +34,8 @@ func (s *suggester) proposals() []analysis.Proposal {
 			Change: analysis.AddCheck{Name: c.Name, Expr: c.Expr}, Effect: analysis.Effect{Violations: analysis.Number(c.Violations)}})
 	}
 	for _, n := range s.result.NotNull {
-		out = append(out, analysis.Proposal{Title: fmt.Sprintf("Set %s to NOT NULL: none of %s has NULL.", n.Column, profile.Count(n.Rows, "row")),
+		out = append(out, analysis.Proposal{Title: fmt.Sprintf("Set %s to NOT NULL: none of %s has NULL.", n.Column, profile.Count(n.Rows,
+			"row")),
 			Columns: []string{n.Column}, Confidence: n.Confidence, Change: analysis.ForbidNull{Column: n.Column},
 			Effect: analysis.Effect{Violations: analysis.Number(0)}})
 	}

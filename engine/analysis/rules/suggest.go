@@ -101,8 +101,9 @@ func SuggestConstraints(ctx context.Context, in analysis.Input) (analysis.Answer
 	answer.Proposals = s.proposals()
 	answer.Result, answer.Text = s.result, s.text()
 	if answer.Sampled = !s.sample.Whole(); answer.Sampled {
-		answer.Warnings = append(answer.Warnings, fmt.Sprintf("Rules between columns were looked for in %d of %d rows, and then checked in all rows.",
-			s.sample.Rows, s.total))
+		answer.Warnings = append(answer.Warnings,
+			fmt.Sprintf("Rules between columns were looked for in %d of %d rows, and then checked in all rows.",
+				s.sample.Rows, s.total))
 	}
 	for _, p := range answer.Proposals {
 		answer.Confidence = min(answer.Confidence, p.Confidence)

@@ -29,8 +29,9 @@ const orders = `SELECT range AS id, 'C-' || lpad(CAST(range * 7 % 5000 AS VARCHA
 	CASE WHEN range = 77 THEN -5 ELSE 1 + range * 71 % 90 END AS quantity
 	FROM range(5000)`
 
-var types = map[string]string{"BIGINT": "long", "INTEGER": "integer", "VARCHAR": "string", "DATE": "date", "DOUBLE": "double", "TIMESTAMP": "timestamp",
-	"BOOLEAN": "boolean", "DECIMAL(10,2)": "decimal(10,2)"}
+var types = map[string]string{"BIGINT": "long", "INTEGER": "integer", "VARCHAR": "string", "DATE": "date", "DOUBLE": "double",
+	"TIMESTAMP": "timestamp",
+	"BOOLEAN":   "boolean", "DECIMAL(10,2)": "decimal(10,2)"}
 
 // suggest runs the analysis and checks what is true of every answer: all expressions are
 // accepted as constraints, and their violations are right.
@@ -127,7 +128,8 @@ func TestKnownRulesAreNotSuggestedAgain(t *testing.T) {
 }
 
 func TestCompositeKeys(t *testing.T) {
-	lake := analysistest.New(t, `SELECT range // 40 AS invoice, range % 40 AS line, range * 7919 % 100 AS amount, range * 104729 % 31 AS other FROM range(8000)`)
+	lake := analysistest.New(t, `SELECT range // 40 AS invoice, range % 40 AS line, range * 7919 % 100 AS amount, range * 104729 % 31 AS
+other FROM range(8000)`)
 	r, answer := suggest(t, lake, nil)
 	require.NotEmpty(t, r.Keys)
 	require.Equal(t, []string{"invoice", "line"}, r.Keys[0].Columns)
@@ -141,7 +143,8 @@ func TestNothingIsSuggestedByChance(t *testing.T) {
 	require.Empty(t, answer.Proposals)
 	empty, _ := suggest(t, analysistest.New(t, `SELECT 1 AS a, 'x' AS b FROM range(0)`), nil)
 	require.Empty(t, empty.Keys)
-	mixed, _ := suggest(t, analysistest.New(t, `SELECT CAST(hash(range) % 1000 AS BIGINT) - 500 AS a, CAST(hash(range + 1000000) % 100 AS BIGINT) - 50 AS b, NULL::VARCHAR AS c,
+	mixed, _ := suggest(t, analysistest.New(t, `SELECT CAST(hash(range) % 1000 AS BIGINT) - 500 AS a, CAST(hash(range + 1000000) % 100 AS
+BIGINT) - 50 AS b, NULL::VARCHAR AS c,
 		hash(range + 7) % 2 = 0 AS d FROM range(3000)`), nil)
 	require.Empty(t, mixed.Checks)
 	require.Empty(t, mixed.Keys)
