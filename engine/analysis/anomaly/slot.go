@@ -24,7 +24,11 @@ const (
 // slots are the other rows that recur with a row, at the time of its stamp and at the time
 // that its parts name. A row whose stamp is wrong usually has a row of the same kind at the
 // wrong time, and none at the right one.
-type slots struct{ stamp, parts int64 }
+type slots struct {
+	stamp, parts int64
+	// nearStamp and nearParts are the rows of the same kind a day or a week before or after.
+	nearStamp, nearParts int64
+}
 
 // slots reads the slots of the rows whose date is inconsistent.
 func (d *detector) slots(ctx context.Context, c *check) error {
@@ -49,14 +53,25 @@ func (d *detector) slots(ctx context.Context, c *check) error {
 		columns[k] = d.column(i)
 		items[k] = columns[k].Quoted() + fmt.Sprintf(" AS c%d", k)
 	}
-	list := strings.Join(items, ", ")
-	sql := fmt.Sprintf(`SELECT a.i, count(*) FILTER (WHERE a.c%d = b.c%d) - 1, count(*) FILTER (WHERE %s) - 1
-FROM (SELECT %s, %s AS i FROM %s WHERE %s ORDER BY i LIMIT %d) AS a JOIN (SELECT %s FROM %s) AS b ON %s GROUP BY a.i`,
-		first, first, strings.Join(parts, " AND "), list, d.identity(), d.in.Table.From(d.sample.Columns...), c.where, maxFlagged, list,
+	seconds := relation.Number(d.column(p.Stamp))
+	if d.column(p.Stamp).Kind() == analysis.KindDate {
+		seconds = "(" + seconds + ") * 86400"
+	}
+	const near = "IN (-604800, -86400, 86400, 604800)"
+	list := strings.Join(items, ", ") + ", " + seconds + " AS e"
+	own := make([]string, len(p.Offsets))
+	for k, offset := range p.Offsets {
+		own[k] = fmt.Sprintf("b.e - a.e + (a.d - %g) * 3600 %s", offset, near)
+	}
+	sql := fmt.Sprintf(`SELECT a.i, count(*) FILTER (WHERE a.c%d = b.c%d) - 1, count(*) FILTER (WHERE %s) - 1,
+count(*) FILTER (WHERE b.e - a.e %s), count(*) FILTER (WHERE %s)
+FROM (SELECT %s, %s AS i, floor(%s) AS d FROM %s WHERE %s ORDER BY i LIMIT %d) AS a JOIN (SELECT %s FROM %s) AS b ON %s GROUP BY a.i`,
+		first, first, strings.Join(parts, " AND "), near, strings.Join(own, " OR "), list, d.identity(),
+		d.sample.DifferenceSQL(*p), d.in.Table.From(d.sample.Columns...), c.where, maxFlagged, list,
 		d.in.Table.From(columns...), strings.Join(same, " AND "))
 	return d.in.Each(ctx, sql, func(r engine.Row) error {
 		if one := d.rows[r.Int64(0)]; one != nil {
-			one.slots = &slots{stamp: r.Int64(1), parts: r.Int64(2)}
+			one.slots = &slots{stamp: r.Int64(1), parts: r.Int64(2), nearStamp: r.Int64(3), nearParts: r.Int64(4)}
 		}
 		return nil
 	})
@@ -127,10 +142,15 @@ func (d *detector) placed(r *row, open []hit, column int) float64 {
 		if p == nil || r.slots == nil || h.check.weights[column] == 0 {
 			continue
 		}
+		o := *r.slots
+		if o.stamp == 0 && o.parts == 0 {
+			// Both times are free: the row belongs where its kind recurs.
+			o.stamp, o.parts = o.nearParts, o.nearStamp
+		}
 		switch {
-		case r.slots.stamp > 0 && r.slots.parts == 0 && column == p.Stamp:
+		case o.stamp > 0 && o.parts == 0 && column == p.Stamp:
 			return slotWeight
-		case r.slots.stamp == 0 && r.slots.parts > 0 && column == d.odd(r, p):
+		case o.stamp == 0 && o.parts > 0 && column == d.odd(r, p):
 			return slotWeight
 		}
 	}

@@ -32,7 +32,7 @@ func summaryText(t analysis.Table, s SummaryResult, profiles []Profile) string {
 func spanAndKey(t analysis.Table, s SummaryResult) string {
 	var parts []string
 	if s.DateRange != nil {
-		parts = append(parts, fmt.Sprintf("%s runs from %s to %s", s.DateRange.Column, s.DateRange.From, s.DateRange.To))
+		parts = append(parts, fmt.Sprintf("the values of %s run from %s to %s", s.DateRange.Column, s.DateRange.From, s.DateRange.To))
 	}
 	switch {
 	case len(t.PrimaryKey) > 0:

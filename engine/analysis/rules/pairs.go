@@ -74,7 +74,7 @@ func (s *suggester) equation(l relation.Linear) {
 	if !exact {
 		condition = fmt.Sprintf("abs(%s - (%s)) <= 0.01", left, right)
 	}
-	s.add("equation", s.orNull(condition, columns...), strings.ReplaceAll(s.sample.Formula(l), `"`, "")+" in nearly all rows", 0.95,
+	s.add("equation", s.orNull(condition, columns...), strings.ReplaceAll(s.sample.Formula(l), `"`, ""), 0.95,
 		columns...)
 }
 
@@ -111,37 +111,68 @@ func width(values []float64) float64 {
 	return values[len(values)*3/4] - values[len(values)/4]
 }
 
-// implied adds the rules that one column is NULL where another is.
+// implied adds the rules that one column is NULL where another is. Of columns that are NULL
+// together only the first counts, and what follows from two other rules is left out.
 func (s *suggester) implied(together map[[2]int]bool) {
-	n := 0
-	for a := range s.sample.Columns {
-		for b := range s.sample.Columns {
-			if a == b || together[[2]int{a, b}] || n == maxImplied {
+	n := len(s.sample.Columns)
+	follows := make([][]bool, n)
+	for a := range n {
+		follows[a] = make([]bool, n)
+		for b := range n {
+			follows[a][b] = a != b && !s.twin(a, together) && !s.twin(b, together) && s.follows(a, b)
+		}
+	}
+	count := 0
+	for a := range n {
+		for b := range n {
+			if !follows[a][b] || count == maxImplied {
 				continue
 			}
-			first, both, others, nulls := 0, 0, 0, 0
-			for row := range s.sample.Rows {
-				x, y := s.sample.Codes[a][row] == 0, s.sample.Codes[b][row] == 0
-				switch {
-				case x && y:
-					first, both = first+1, both+1
-				case x:
-					first++
-				default:
-					if others++; y {
-						nulls++
-					}
-				}
+			indirect := false
+			for c := range n {
+				indirect = indirect || follows[a][c] && follows[c][b]
 			}
-			if first < minRows || float64(both) < (1-tolerated)*float64(first) || nulls*2 > others {
+			if indirect {
 				continue
 			}
-			n++
+			count++
 			x, y := s.sample.Columns[a], s.sample.Columns[b]
 			s.add("implied", fmt.Sprintf("%s IS NOT NULL OR %s IS NULL", x.Quoted(), y.Quoted()),
 				fmt.Sprintf("%s is NULL where %s is", y.Name, x.Name), 0.8, x, y)
 		}
 	}
+}
+
+// twin reports whether a column is NULL together with an earlier one.
+func (s *suggester) twin(a int, together map[[2]int]bool) bool {
+	for b := range a {
+		if together[[2]int{a, b}] {
+			return true
+		}
+	}
+	return false
+}
+
+// follows reports whether column b is NULL where column a is, and mostly not elsewhere.
+func (s *suggester) follows(a, b int) bool {
+	if s.profiles[a].Nulls < minRows || s.profiles[b].Nulls < s.profiles[a].Nulls {
+		return false
+	}
+	first, both, others, nulls := 0, 0, 0, 0
+	for row := range s.sample.Rows {
+		x, y := s.sample.Codes[a][row] == 0, s.sample.Codes[b][row] == 0
+		switch {
+		case x && y:
+			first, both = first+1, both+1
+		case x:
+			first++
+		default:
+			if others++; y {
+				nulls++
+			}
+		}
+	}
+	return first >= minRows && float64(both) >= (1-tolerated)*float64(first) && nulls*2 <= others
 }
 
 const (

@@ -81,7 +81,9 @@ func (s *suggester) numbers(ctx context.Context, p profile.Profile) error {
 		return nil
 	}
 	least, op, reason := "0", ">=", "never negative"
-	if v, err := strconv.ParseFloat(p.Min, 64); err == nil && v > 0 && low > 0 {
+	if v, err := strconv.ParseFloat(p.Min, 64); err == nil && v > 0 && low > 0 &&
+		(c.Kind() != analysis.KindInteger || p.Distinct > 100) {
+		// Small whole numbers often have a zero that has not occurred yet.
 		op, reason = ">", "always positive"
 	}
 	s.add("minimum", s.orNull(fmt.Sprintf("%s %s %s", q, op, least), c), c.Name+" is "+reason, 0.8, c)
