@@ -69,22 +69,24 @@ func Explain(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 	return answer, nil
 }
 
-// pair matches the columns of both versions by their names.
+// pair matches the columns of both versions by their names. The key is that of the newest
+// version, because a key may have been declared after the versions were written.
 func (c *comparison) pair(r *Changes) {
 	about := func(name string) bool {
 		return len(c.in.Columns) == len(c.in.Table.Columns) ||
 			slices.ContainsFunc(c.in.Columns, func(x analysis.Column) bool { return x.Name == name })
 	}
+	keys := c.in.Table.PrimaryKey
 	for _, after := range c.after.Columns {
 		before, ok := c.before.Column(after.Name)
-		key := slices.Contains(c.after.PrimaryKey, after.Name)
+		key := slices.Contains(keys, after.Name)
 		switch {
 		case !ok && about(after.Name):
 			r.AddedColumns = append(r.AddedColumns, after.Name)
 			continue
 		case !ok:
 			continue
-		case key && slices.Contains(c.before.PrimaryKey, after.Name) && sqltype.Equal(before.Type, after.Type):
+		case key && sqltype.Equal(before.Type, after.Type):
 			c.key = append(c.key, pair{before, after})
 		}
 		if !about(after.Name) {
@@ -101,7 +103,7 @@ func (c *comparison) pair(r *Changes) {
 			r.RemovedColumns = append(r.RemovedColumns, before.Name)
 		}
 	}
-	if len(c.key) < len(c.after.PrimaryKey) || len(c.key) < len(c.before.PrimaryKey) {
+	if len(c.key) < len(keys) {
 		c.key = nil
 	}
 }

@@ -1,7 +1,6 @@
 package changes_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -19,12 +18,7 @@ func explain(t *testing.T, lake *analysistest.Lake, key ...string) (changes.Chan
 	t.Helper()
 	in := lake.Input(func(in *analysis.Input) {
 		in.VersionFrom, in.VersionTo = 0, 1
-		older := in.Older
-		in.Older = func(ctx context.Context, version int64) (analysis.Table, error) {
-			table, err := older(ctx, version)
-			table.PrimaryKey = key
-			return table, err
-		}
+		in.Table.PrimaryKey = key
 	})
 	answer, err := changes.Explain(t.Context(), in)
 	require.NoError(t, err)

@@ -208,7 +208,7 @@ func addTop(ctx context.Context, in analysis.Input, profiles []Profile) error {
 		for at, i := range group {
 			c := profiles[i].Column
 			parts[at] = fmt.Sprintf("(SELECT %d AS place, %s AS value, count(*) AS n FROM %s WHERE %s IS NOT NULL "+
-				"GROUP BY value ORDER BY n DESC, value LIMIT %d)", i, analysis.Shown(c), in.Table.From(c), c.Quoted(), MaxTop)
+				"GROUP BY 2 ORDER BY 3 DESC, 2 LIMIT %d)", i, analysis.Shown(c), in.Table.From(c), c.Quoted(), MaxTop)
 		}
 		rows, err := in.Texts(ctx, "SELECT CAST(place AS VARCHAR), value, CAST(n AS VARCHAR) FROM ("+
 			strings.Join(parts, " UNION ALL ")+") ORDER BY place, n DESC, value")
