@@ -88,7 +88,7 @@ func evidence(action analysis.Action, answer analysis.Answer) ([]byte, error) {
 	if err := d.Decode(&tree); err != nil {
 		return nil, fmt.Errorf("decode the answer of %s: %w", action, err)
 	}
-	summary := first(clean(answer.Text), maxSummary)
+	summary := excerpt(answer.Text, maxSummary)
 	for _, b := range budgets {
 		if data, err := encode(tree, b, summary); err != nil || len(data) <= maxEvidence {
 			return data, err
@@ -123,7 +123,7 @@ type cutter struct {
 func (c *cutter) cut(value any) any {
 	switch v := value.(type) {
 	case string:
-		return first(clean(v), c.characters)
+		return excerpt(v, c.characters)
 	case map[string]any:
 		return c.object(v)
 	case []any:
@@ -140,7 +140,7 @@ func (c *cutter) object(members map[string]any) map[string]any {
 	}
 	out := make(map[string]any, len(names))
 	for _, name := range names {
-		out[first(clean(name), c.characters)] = c.cut(members[name])
+		out[excerpt(name, c.characters)] = c.cut(members[name])
 	}
 	return out
 }
@@ -166,14 +166,14 @@ func (c *cutter) list(items []any) []any {
 	return out
 }
 
-// first returns the first characters of a text.
-func first(text string, characters int) string {
+// excerpt returns the first characters of a text, cleaned.
+func excerpt(text string, characters int) string {
 	n := 0
 	for i := range text {
 		if n == characters {
-			return text[:i] + "…"
+			return clean(text[:i]) + "…"
 		}
 		n++
 	}
-	return text
+	return clean(text)
 }

@@ -108,12 +108,12 @@ func Endless() Answer {
 	}}
 }
 
-// Bomb sends a quarter of a gigabyte of spaces as a small compressed body.
+// Bomb sends 64 MiB of spaces as a small compressed body.
 func Bomb() Answer {
 	var compressed bytes.Buffer
 	z := gzip.NewWriter(&compressed)
 	chunk := bytes.Repeat([]byte(" "), 1<<20)
-	for range 1 << 8 {
+	for range 1 << 6 {
 		if _, err := z.Write(chunk); err != nil {
 			panic(err)
 		}
