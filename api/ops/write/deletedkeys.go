@@ -38,6 +38,9 @@ var errChangedKey = fault.Invalid("delete", "must have the columns of the key, w
 // deletes reports whether the merge names rows to delete.
 func (in MergeInput) deletes() bool {
 	text := bytes.TrimSpace(in.keys)
+	if list, ok := bytes.CutPrefix(text, []byte("[")); ok {
+		return !bytes.Equal(bytes.TrimSpace(list), []byte("]"))
+	}
 	return len(text) > 0 && !bytes.Equal(text, []byte("null"))
 }
 
@@ -53,9 +56,6 @@ func (w *writing) stageDeletedKeys(ctx context.Context, in MergeInput) (deletedK
 	}
 	if len(keys) > maxDeletedKeys {
 		return deletedKeys{}, fault.Invalid("delete", "must have at most %d keys", maxDeletedKeys)
-	}
-	if len(keys) == 0 {
-		return deletedKeys{}, nil
 	}
 	on, err := w.mergeOn(in)
 	if err != nil {

@@ -84,6 +84,40 @@ func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
 	require.Equal(t, 200, status, text)
 }
 
+// TestAMergeThatDeletesDoesNotTellHiddenKeysFromMissingOnes checks that who names the keys of
+// hidden rows to delete learns nothing about them.
+func TestAMergeThatDeletesDoesNotTellHiddenKeysFromMissingOnes(t *testing.T) {
+	t.Parallel()
+	w := newWriteWorlds(t, harness.Shared(t), nil, people(),
+		list{object{"id": 1, "region": "eu", "name": "Ann", "mail": "a"}, object{"id": 2, "region": "eu", "name": "Bea", "mail": "b"}},
+		nil, list{object{"id": 100, "region": "us", "name": "Bob"}}, list{object{"id": 100, "region": "us", "name": "Eve", "mail": "e"},
+			object{"id": 101, "region": "us", "name": "Bob"}})
+	for _, keys := range []list{{object{"id": 100}}, {object{"id": 100}, object{"id": 101}, object{"id": 2}}, {object{"id": 2}, object{"id": 7}}} {
+		for _, rows := range []list{{}, {object{"id": 1, "mail": "b"}}, {object{"id": 5, "region": "eu"}}, {object{"id": 5, "region": "us"}}} {
+			for _, matched := range []string{"update", "delete", "ignore"} {
+				_, _, _ = w.same("/rows/merge", object{"rows": rows, "delete": keys, "when_matched": matched})
+			}
+		}
+	}
+	status, _, text := w.same("/rows/merge", object{"rows": list{}, "delete": list{object{"id": 100}, object{"id": 2}}})
+	require.Equal(t, 200, status, text)
+	require.Contains(t, text, `"deleted":1`)
+	for _, on := range []list{{"id", "name"}, {"name"}, {"id", "region"}} {
+		key := object{"id": 100, "name": "Bob", "region": "us"}
+		for name := range key {
+			if !slices.Contains(on, any(name)) {
+				delete(key, name)
+			}
+		}
+		status, _, text := w.same("/rows/merge", object{"rows": list{}, "delete": list{key}, "on": on})
+		require.Equal(t, 200, status, text)
+		require.Contains(t, text, `"deleted":0`)
+	}
+	status, code, text := w.same("/rows/merge", object{"rows": harness.RowsOf(object{"id": 100, "region": "eu"})["rows"],
+		"delete": list{object{"id": 100}}})
+	require.Equal(t, []any{422, "duplicate_key"}, []any{status, code}, text)
+}
+
 // TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade checks that whether a filtered caller
 // can change a table does not depend on hidden rows and files.
 func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
