@@ -187,7 +187,11 @@ func TestOddTablesAreExamined(t *testing.T) {
 		"not finite":  "SELECT CASE range % 10 WHEN 0 THEN 'NaN' WHEN 1 THEN 'inf' ELSE range::VARCHAR END::DOUBLE AS f FROM range(1000)",
 		"extremes":    "SELECT CASE WHEN range % 2 = 0 THEN 9223372036854775807 ELSE -9223372036854775808 END AS a, range AS b FROM range(1000)",
 		"quotes":      "SELECT 'it''s' || (range % 3) AS \"a'b\", '%_\\' || range AS \"c;--\" FROM range(1000)",
-		"wide":        "SELECT " + strings.Join(wide, ", ") + " FROM range(500)",
+		"types": "SELECT MAP {range: 'x'} AS m, {'a': range} AS s, 'a'::BLOB AS b, range::FLOAT AS f, (range / 7)::DECIMAL(38,10) AS d, " +
+			"'infinity'::DATE AS inf, " +
+			"CASE WHEN range % 3 = 0 THEN 'infinity'::TIMESTAMP " +
+			"ELSE TIMESTAMP '2024-01-01' + to_days(CAST(range AS INTEGER)) END AS ts FROM range(600)",
+		"wide": "SELECT " + strings.Join(wide, ", ") + " FROM range(500)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, answer := detect(t, analysistest.New(t, sql).Input(nil))

@@ -130,7 +130,8 @@ func (d *detector) groupings() [][]int {
 	s, out := d.sample, [][]int{{}}
 	var few []int
 	for i, c := range s.Columns {
-		if s.Distinct[i] >= 2 && s.Distinct[i]*20 <= s.Rows && c.Kind() != analysis.KindFloat && s.TopShare(i) < 0.95 && len(out) < 25 {
+		if s.Distinct[i] >= 2 && s.Distinct[i]*20 <= s.Rows && c.Kind() != analysis.KindFloat && s.TopShare(i) < 0.95 &&
+			!d.long([]int{i}) && len(out) < 25 {
 			out = append(out, []int{i})
 			if c.Kind() == analysis.KindText {
 				few = append(few, i)

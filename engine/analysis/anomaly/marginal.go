@@ -23,23 +23,38 @@ const (
 	fewValues = 2000
 )
 
+// perCount is the number of columns whose values one statement counts.
+const perCount = 12
+
 // countValues counts the values of columns that have few.
 func (d *detector) countValues(ctx context.Context) error {
 	d.counts = make([][]profile.Value, len(d.profiles))
+	var wanted []int
 	for i, p := range d.profiles {
 		kind := p.Column.Kind()
-		if !p.Exact || p.Distinct > fewValues || p.Distinct < 2 || p.Long > 0 || kind != analysis.KindText && kind != analysis.KindInteger {
-			continue
+		switch {
+		case !p.Exact || p.Distinct > fewValues || p.Distinct < 2 || p.Long > 0 || kind != analysis.KindText && kind != analysis.KindInteger:
+		case p.Distinct <= profile.MaxTop:
+			d.counts[i] = p.Top
+		default:
+			wanted = append(wanted, i)
 		}
-		q := p.Column.Quoted()
-		rows, err := d.in.Texts(ctx, fmt.Sprintf("SELECT CAST(%s AS VARCHAR), CAST(count(*) AS VARCHAR) FROM %s WHERE %s IS NOT NULL "+
-			"GROUP BY %s ORDER BY count(*) DESC, %s LIMIT %d", q, d.in.Table.From(p.Column), q, q, q, fewValues))
+	}
+	for group := range slices.Chunk(wanted, perCount) {
+		parts := make([]string, len(group))
+		for at, i := range group {
+			c := d.column(i)
+			parts[at] = fmt.Sprintf("SELECT CAST(%d AS BIGINT) AS place, CAST(%s AS VARCHAR) AS value, count(*) AS n "+
+				"FROM %s WHERE %s IS NOT NULL GROUP BY %s",
+				i, c.Quoted(), d.in.Table.From(c), c.Quoted(), c.Quoted())
+		}
+		err := d.in.Each(ctx, "SELECT place, value, n FROM ("+strings.Join(parts, " UNION ALL ")+") ORDER BY place, n DESC, value",
+			func(r engine.Row) error {
+				d.counts[r.Int64(0)] = append(d.counts[r.Int64(0)], profile.Value{Value: r.Text(1), Rows: r.Int64(2)})
+				return nil
+			})
 		if err != nil {
 			return err
-		}
-		for _, row := range rows {
-			n, _ := strconv.ParseInt(*row[1], 10, 64)
-			d.counts[i] = append(d.counts[i], profile.Value{Value: *row[0], Rows: n})
 		}
 	}
 	return nil
@@ -121,7 +136,8 @@ func (d *detector) fences(ctx context.Context, i int) error {
 		return err
 	}
 	low, high := fences(q)
-	if !(low < high) {
+	least, most := number(p.Min), number(p.Max)
+	if !(low < high) || p.Column.Numeric() && least >= low && most <= high {
 		return nil
 	}
 	x, median := relation.Number(p.Column), q[0.5]
@@ -264,6 +280,15 @@ func (d *detector) nearlyConstant(i int) bool {
 			reason: fmt.Sprintf("nearly all values of %s are %s", d.column(i).Name, values[0].Value)})
 	}
 	return true
+}
+
+// number returns the number of a text, or NaN.
+func number(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
 }
 
 func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

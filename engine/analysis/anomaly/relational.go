@@ -116,7 +116,8 @@ func (d *detector) dependencies() {
 	})
 	count, all := map[int]int{}, 0
 	for _, f := range found {
-		if count[f.To] == perTarget || all == maxDependencies || d.column(f.To).Kind() == analysis.KindFloat {
+		if d.long(f.From) || d.long([]int{f.To}) || count[f.To] == perTarget || all == maxDependencies ||
+			d.column(f.To).Kind() == analysis.KindFloat {
 			continue
 		}
 		count[f.To]++
@@ -128,6 +129,11 @@ func (d *detector) dependencies() {
 		d.add(check{kind: kindDependency, column: -1, score: 0.9, weights: weights, strict: f.Holds >= strictly,
 			depends: &dependency{f, d.modes(f)}, reason: fmt.Sprintf("%s determines %s", names(d.sample, f.From), d.column(f.To).Name)})
 	}
+}
+
+// long reports whether some column has long texts, which are not grouped.
+func (d *detector) long(columns []int) bool {
+	return slices.ContainsFunc(columns, func(i int) bool { return d.profiles[i].Long > 0 })
 }
 
 func (d *detector) key(columns []int, code func(int) int32) [2]int32 {

@@ -43,18 +43,17 @@ func summary(t *testing.T, in analysis.Input) (profile.SummaryResult, string) {
 	encoded, err := json.Marshal(answer.Result)
 	require.NoError(t, err)
 	require.Less(t, len(encoded), 400_000)
-	require.NotContains(t, string(encoded), `":null,"topValues"`+"x")
 	return answer.Result.(profile.SummaryResult), answer.Text
 }
 
 func TestSummaryTellsWhatTheTableIsAbout(t *testing.T) {
 	r, text := summary(t, analysistest.New(t, sales).Input(nil))
 	require.Equal(t, int64(1000), r.Rows)
-	require.Equal(t, []string{"id", "amount"}[:1], r.Identifiers[:1])
+	require.Equal(t, []string{"id"}, r.Identifiers)
 	require.Equal(t, int64(0), *r.DuplicateRows)
 	require.Equal(t, profile.DateRange{Column: "day", From: "2024-01-01", To: "2024-12-31"}, *r.DateRange)
-	for _, part := range []string{"1,000 rows and 6 columns", "2024-01-01 to 2024-12-31", `odd "name is missing most often, in 25 % of the
-rows`,
+	for _, part := range []string{"1,000 rows and 6 columns", "2024-01-01 to 2024-12-31",
+		`odd "name is missing most often, in 25 % of the rows`,
 		`region (3 values, most often "north" with 45 % of the rows)`} {
 		require.Contains(t, text, part)
 	}
@@ -85,6 +84,10 @@ func TestSummaryOfOddTables(t *testing.T) {
 	r, _ = summary(t, analysistest.New(t, `SELECT repeat('é', 3000000) || (range // 2) AS a FROM range(10)`).Input(nil))
 	require.Nil(t, r.DuplicateRows)
 	require.Len(t, []rune(*r.Columns[0].Min), analysis.MaxText)
+	r, _ = summary(t, analysistest.New(t, `SELECT MAP {range: 'x'} AS m, {'a': range} AS s, [range] AS l, 'a'::BLOB AS b, range::FLOAT AS f,
+		1.5::DECIMAL(38,10) AS d,
+		TIMESTAMP '2024-01-01 00:00:00' AS ts, 'infinity'::DATE AS inf, range % 2 = 0 AS ok FROM range(60)`).Input(nil))
+	require.Len(t, r.Columns, 9)
 	columns := make([]string, 500)
 	for i := range columns {
 		columns[i] = fmt.Sprintf("range %% %d || repeat('x', 300) AS c%d", i+2, i)

@@ -63,10 +63,11 @@ func Summary(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 	for _, p := range profiles {
 		nulls += p.Nulls
 		out.Columns = append(out.Columns, summarize(p, len(profiles)))
-		if p.Exact && p.Nulls == 0 && p.Distinct == p.Rows && p.Rows > 1 && p.Long == 0 {
+		kind := p.Column.Kind()
+		named := kind == analysis.KindText || kind == analysis.KindInteger
+		if named && p.Exact && p.Nulls == 0 && p.Distinct == p.Rows && p.Rows > 1 && p.Long == 0 {
 			out.Identifiers = append(out.Identifiers, p.Column.Name)
 		}
-		kind := p.Column.Kind()
 		if out.DateRange == nil && (kind == analysis.KindDate || kind == analysis.KindTimestamp) && p.Nulls*10 <= p.Rows && p.Min != "" {
 			out.DateRange = &DateRange{Column: p.Column.Name, From: p.Min, To: p.Max}
 		}
