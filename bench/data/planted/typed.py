@@ -74,6 +74,10 @@ def card(draw: random.Random) -> str:
     return luhn(draw.choice(["4", "51", "55", "2221"]).ljust(5, "0") + number(draw, 10))
 
 
+def spaced(digits: str) -> str:
+    return " ".join(digits[i:i + 4] for i in range(0, len(digits), 4))
+
+
 def iban(draw: random.Random) -> str:
     country, body = draw.choice([("DE", number(draw, 18)), ("GB", "NWBK" + number(draw, 14)), ("NL", "INGB" + number(draw, 10))])
     digits = "".join(str(int(c, 36)) for c in body + country + "00")
@@ -163,7 +167,7 @@ TEXT, INT, FLOAT, BOOL, DATE, STAMP = pa.string(), pa.int64(), pa.float64(), pa.
 NAMED = [
     ("work_email", TEXT, "email", True, lambda d: mail(d).upper() if d.random() < 0.2 else mail(d)),
     ("mobileNumber", TEXT, "phone", True, lambda d: f"+{d.choice([44, 49, 33])}{d.randint(100000000, 999999999)}"),
-    ("card_no", TEXT, "credit_card", True, lambda d: " ".join((c := card(d))[i:i + 4] for i in range(0, 16, 4))),
+    ("card_no", TEXT, "credit_card", True, lambda d: spaced(card(d))),
     ("client_ip", TEXT, "ip_address", True, lambda d: str(ipaddress.IPv6Address(0x20010DB8 << 96 | d.getrandbits(64)))),
     ("website", TEXT, "url", False, lambda d: f"www.{d.choice(LAST).lower()}-{d.choice(GOODS)}.example"),
     ("session_guid", TEXT, "uuid", False, lambda d: f"{{{uuid.UUID(int=d.getrandbits(128), version=4)}}}".upper()),

@@ -37,7 +37,7 @@ func Decide(e Evidence) Meaning {
 		candidates = numbers(e, words)
 	default:
 		candidates = texts(e, words)
-		if e.share(isNumber) > 0.98 {
+		if evident := len(evidently(e, words)) > 0; !evident && e.share(isNumber) > 0.98 {
 			candidates = append(candidates, numbers(e, words)...)
 		}
 	}
@@ -263,8 +263,8 @@ type form struct {
 
 func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 
-// texts judges texts.
-func texts(e Evidence, words []string) []Meaning {
+// evidently returns the meanings that the forms of the values show.
+func evidently(e Evidence, words []string) []Meaning {
 	var out []Meaning
 	for i, c := range selfEvident() {
 		if share := e.share(c.is); share >= c.from {
@@ -277,6 +277,12 @@ func texts(e Evidence, words []string) []Meaning {
 			out[i].Confidence *= 0.5
 		}
 	}
+	return out
+}
+
+// texts judges texts.
+func texts(e Evidence, words []string) []Meaning {
+	out := evidently(e, words)
 	if e.share(isDate) >= 0.8 {
 		dates := e
 		dates.Values = slices.Clone(e.Values)
@@ -366,7 +372,11 @@ func names(e Evidence, words []string) []Meaning {
 	add := func(t Type, fit, base float64, why string) { out = append(out, weigh(t, fit, base, words, why)) }
 	wordy := e.share(letters)
 	one := e.share(func(s string) bool { return letters(s) && !strings.Contains(s, " ") })
-	some := e.share(func(s string) bool { n := len(strings.Fields(s)); return n >= 2 && n <= 4 && letters(s) && proper(s) })
+	some := e.share(func(s string) bool {
+		s = strings.Replace(s, ",", " ", 1) // the family name first
+		n := len(strings.Fields(s))
+		return n >= 2 && n <= 4 && letters(s) && proper(s)
+	})
 	first, last := e.share(known().firstNames.has), e.share(known().lastNames.has)
 	person := e.share(isPerson)
 	city := e.share(known().cities.has)
@@ -413,5 +423,6 @@ func isPerson(s string) bool {
 	if len(words) < 2 || len(words) > 4 || !letters(strings.ReplaceAll(s, ",", "")) {
 		return false
 	}
-	return slices.ContainsFunc(words, known().firstNames.has) || known().lastNames.has(words[len(words)-1])
+	return slices.ContainsFunc(words, known().firstNames.has) || known().lastNames.has(words[0]) ||
+		known().lastNames.has(words[len(words)-1])
 }
