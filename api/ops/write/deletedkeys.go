@@ -51,7 +51,8 @@ func (w *writing) stageDeletedKeys(ctx context.Context, in MergeInput) (deletedK
 		return deletedKeys{}, nil
 	}
 	var keys []map[string]json.RawMessage
-	if err := json.Unmarshal(in.keys, &keys); err != nil || slices.ContainsFunc(keys, func(k map[string]json.RawMessage) bool { return k == nil }) {
+	isNull := func(key map[string]json.RawMessage) bool { return key == nil }
+	if err := json.Unmarshal(in.keys, &keys); err != nil || slices.ContainsFunc(keys, isNull) {
 		return deletedKeys{}, fault.Invalid("delete", "must be a list of objects with the columns that the merge is on")
 	}
 	if len(keys) > maxDeletedKeys {

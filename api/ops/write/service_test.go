@@ -93,7 +93,8 @@ func TestAMergeDeletesVisibleRowsInTheSameCommit(t *testing.T) {
 	l := orders(t)
 	editor := l.Member(catalog.RoleEditor)
 	merge := func(body, keys string) (write.Result, error) {
-		return l.Writes.Merge(editor, l.Path("orders"), write.MergeInput{Body: opstest.JSON(body + `, "delete": ` + keys)}, write.Options{})
+		in := write.MergeInput{Body: opstest.JSON(body + `, "delete": ` + keys)}
+		return l.Writes.Merge(editor, l.Path("orders"), in, write.Options{})
 	}
 	done, err := merge(`[{"id": 3, "region": "eu", "total": 30}]`, `[{"id": 1}, {"id": 2}, {"id": 99}]`)
 	require.NoError(t, err)
@@ -103,7 +104,8 @@ func TestAMergeDeletesVisibleRowsInTheSameCommit(t *testing.T) {
 	require.Equal(t, write.Result{Version: done.Version}, again, "nothing is left to delete")
 
 	for keys, field := range map[string]string{
-		`{}`: "delete", `[1]`: "delete", `[null]`: "delete", `[[1]]`: "delete", `[{"id": 1}, {}]`: "delete[1].id", `[{"id": null}]`: "delete[0].id",
+		`{}`: "delete", `[1]`: "delete", `[null]`: "delete", `[[1]]`: "delete", `[{"id": 1}, {}]`: "delete[1].id",
+		`[{"id": null}]`: "delete[0].id",
 		`[{"id": "x"}]`: "delete[0].id", `[{"id": 1}, {"id": 2, "total": 1}]`: "delete[1].total", `[{"no such": 1}]`: "delete[0].no such",
 	} {
 		_, err := merge(`[]`, keys)

@@ -92,7 +92,8 @@ func TestAMergeThatDeletesDoesNotTellHiddenKeysFromMissingOnes(t *testing.T) {
 		list{object{"id": 1, "region": "eu", "name": "Ann", "mail": "a"}, object{"id": 2, "region": "eu", "name": "Bea", "mail": "b"}},
 		nil, list{object{"id": 100, "region": "us", "name": "Bob"}}, list{object{"id": 100, "region": "us", "name": "Eve", "mail": "e"},
 			object{"id": 101, "region": "us", "name": "Bob"}})
-	for _, keys := range []list{{object{"id": 100}}, {object{"id": 100}, object{"id": 101}, object{"id": 2}}, {object{"id": 2}, object{"id": 7}}} {
+	for _, keys := range []list{{object{"id": 100}}, {object{"id": 100}, object{"id": 101}, object{"id": 2}},
+		{object{"id": 2}, object{"id": 7}}} {
 		for _, rows := range []list{{}, {object{"id": 1, "mail": "b"}}, {object{"id": 5, "region": "eu"}}, {object{"id": 5, "region": "us"}}} {
 			for _, matched := range []string{"update", "delete", "ignore"} {
 				_, _, _ = w.same("/rows/merge", object{"rows": rows, "delete": keys, "when_matched": matched})

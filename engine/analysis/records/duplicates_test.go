@@ -193,16 +193,17 @@ func TestTablesOfEveryShape(t *testing.T) {
 		wide[i] = fmt.Sprintf("md5('%d' || range // 2) AS c%d", i, i)
 	}
 	for name, sql := range map[string]string{
-		"empty":     "SELECT 1 AS id, 'a' AS name LIMIT 0",
-		"one row":   "SELECT 1 AS id, 'a' AS name",
-		"nulls":     "SELECT range AS id, NULL::VARCHAR AS name FROM range(50)",
-		"constant":  "SELECT range AS id, 'x' AS name FROM range(50)",
-		"odd names": `SELECT range AS id, md5('' || range // 2) AS "a""b", md5('x' || range // 2) AS "select", md5('y' || range // 2) AS "ü ' -" FROM range(60)`,
-		"long":      "SELECT range AS id, repeat(md5('' || range // 2), 9000) AS text, md5('a' || range // 2) AS name FROM range(40)",
-		"nested":    "SELECT range AS id, [range] AS l, {'a': range} AS s, md5('' || range // 2) AS name FROM range(50)",
-		"wide":      "SELECT range AS id, " + strings.Join(wide, ", ") + " FROM range(40)",
-		"hostile": `SELECT range AS id, ''' OR 1=1 --' || chr(10) || chr(31) || range // 2 AS name, '"; DROP TABLE t' || md5('' || range // 2) AS town
-			FROM range(60)`,
+		"empty":    "SELECT 1 AS id, 'a' AS name LIMIT 0",
+		"one row":  "SELECT 1 AS id, 'a' AS name",
+		"nulls":    "SELECT range AS id, NULL::VARCHAR AS name FROM range(50)",
+		"constant": "SELECT range AS id, 'x' AS name FROM range(50)",
+		"odd names": `SELECT range AS id, md5('' || range // 2) AS "a""b", md5('x' || range // 2) AS "select",
+			md5('y' || range // 2) AS "ü ' -" FROM range(60)`,
+		"long":   "SELECT range AS id, repeat(md5('' || range // 2), 9000) AS text, md5('a' || range // 2) AS name FROM range(40)",
+		"nested": "SELECT range AS id, [range] AS l, {'a': range} AS s, md5('' || range // 2) AS name FROM range(50)",
+		"wide":   "SELECT range AS id, " + strings.Join(wide, ", ") + " FROM range(40)",
+		"hostile": `SELECT range AS id, ''' OR 1=1 --' || chr(10) || chr(31) || range // 2 AS name,
+			'"; DROP TABLE t' || md5('' || range // 2) AS town FROM range(60)`,
 	} {
 		lake := analysistest.New(t, sql)
 		for _, key := range []string{"", "id"} {

@@ -84,7 +84,8 @@ func TestEqualRowsAreDeletedOnly(t *testing.T) {
 }
 
 func TestRowsWithoutAKeyAreDescribedOnly(t *testing.T) {
-	lake := analysistest.New(t, "SELECT * EXCLUDE id FROM ("+pairsOf(`(1, 'Katherine Johnson', 'White Sulphur Springs', 'Main Street 1', 7, NULL, NULL),
+	lake := analysistest.New(t, "SELECT * EXCLUDE id FROM ("+pairsOf(`
+		(1, 'Katherine Johnson', 'White Sulphur Springs', 'Main Street 1', 7, NULL, NULL),
 		(2, 'Katherine Jonson', 'White Sulphur Springs', 'Main Street 1', 7, NULL, NULL)`)+")")
 	m, answer := merges(t, withKey(lake, ""))
 	require.Len(t, m.Clusters, 1)

@@ -6,7 +6,8 @@ import (
 )
 
 // syllables of invented names.
-var syllables = strings.Fields("ba ko ri mel tan dor vin sha lo pe ran gis nu fer wal dim jo cas tri ben hol mar que zed ul ost ira elm yan wi")
+var syllables = strings.Fields("ba ko ri mel tan dor vin sha lo pe ran gis nu fer wal dim jo cas tri ben hol mar que " +
+	"zed ul ost ira elm yan wi")
 
 // pick returns SQL for one of n invented names, the first of them most often. of is SQL for
 // the entity, salt tells columns apart.
@@ -14,8 +15,8 @@ func pick(of, salt string, n int) string {
 	list := "['" + strings.Join(syllables, "', '") + "']"
 	number := fmt.Sprintf("CAST(floor(%d * pow((hash(%s || '%s') %% 1000000) / 1000000.0, 1.7)) AS BIGINT)", n, of, salt)
 	part := func(of string) string { return fmt.Sprintf("%s[1 + (%s) %% %d]", list, of, len(syllables)) }
-	return fmt.Sprintf("%s || %s || CASE WHEN %s > 400 THEN %s ELSE '' END", part(number+" * 7 + 3"), part("("+number+" * 13 + 5) // 7"), number,
-		part(number+" // 9"))
+	return fmt.Sprintf("%s || %s || CASE WHEN %s > 400 THEN %s ELSE '' END", part(number+" * 7 + 3"),
+		part("("+number+" * 13 + 5) // 7"), number, part(number+" // 9"))
 }
 
 // chance returns SQL that is true for one row in so many, by row and salt.

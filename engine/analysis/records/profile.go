@@ -51,7 +51,8 @@ type profile struct {
 }
 
 // audit matches the names of columns that say when a row was written.
-var audit = regexp.MustCompile(`(?i)(creat|updat|modif|insert|load|ingest|import|chang|sync|regist|seen|sign|log.?(in|on)|etl|since|join|activ|visit|verif|expir)`)
+var audit = regexp.MustCompile(`(?i)(creat|updat|modif|insert|load|ingest|import|chang|sync|` +
+	`regist|seen|sign|log.?(in|on)|etl|since|join|activ|visit|verif|expir)`)
 
 // booked reports whether a column tells when its row was written.
 func booked(c analysis.Column) bool {
