@@ -106,7 +106,7 @@ func TestAMergeDeletesVisibleRowsInTheSameCommit(t *testing.T) {
 	for keys, field := range map[string]string{
 		`{}`: "delete", `[1]`: "delete", `[null]`: "delete", `[[1]]`: "delete", `[{"id": 1}, {}]`: "delete[1].id",
 		`[{"id": null}]`: "delete[0].id",
-		`[{"id": "x"}]`: "delete[0].id", `[{"id": 1}, {"id": 2, "total": 1}]`: "delete[1].total", `[{"no such": 1}]`: "delete[0].no such",
+		`[{"id": "x"}]`:  "delete[0].id", `[{"id": 1}, {"id": 2, "total": 1}]`: "delete[1].total", `[{"no such": 1}]`: "delete[0].no such",
 	} {
 		_, err := merge(`[]`, keys)
 		var refused catalog.FieldErrors
