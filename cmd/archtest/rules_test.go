@@ -83,8 +83,9 @@ var allowed = map[string][]string{
 	"engine/analysis/relation": {"engine", "engine/sqltype", "engine/analysis"},
 	"engine/analysis/rules":    {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/profile", "engine/analysis/relation"},
 	"engine/analysis/semantic": {"engine", "engine/sqltype", "engine/analysis"},
-	"engine/analysis/values":   {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/similarity"},
-	// Texts that are alike.
+	"engine/analysis/values":   {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/cluster"},
+	// Texts that are alike, and sets of them.
+	"engine/analysis/cluster":      {"engine/analysis/similarity"},
 	"engine/analysis/similarity":   {},
 	"engine/analysis/wording":      {"engine/analysis", "engine/llm"},
 	"engine/analysis/analysistest": {"engine", "engine/analysis", "engine/duckdb", "engine/sqlguard"},

@@ -53,7 +53,7 @@ func (d dependency) holds() bool {
 // replacement looks for a column that determines the missing values of another.
 func (w *nullsWork) replacement(ctx context.Context, out *NullsColumn) error {
 	c, _ := w.in.Table.Column(out.Column)
-	if out.Nulls == 0 || out.Nulls == out.Rows || c.Masked || c.Key || c.Unique || c.Kind() == analysis.KindOther || c.Kind() == analysis.KindFloat {
+	if out.Nulls == 0 || out.Nulls == out.Rows || !changeable(c) || c.Kind() == analysis.KindOther || c.Kind() == analysis.KindFloat {
 		return nil
 	}
 	if err := w.determining(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/cluster"
 )
 
 // DomainResult is the result of [SuggestDomain].
@@ -194,7 +195,7 @@ func closedSet(ctx context.Context, in analysis.Input, p profile) (suggestion, b
 	if err != nil || len(all) < 2 || len(all) == 4*maxListed {
 		return suggestion{}, false, err
 	}
-	set, rows := frequent(all, p.values)
+	set, rows := frequent(all)
 	once := 0
 	for _, v := range set {
 		if v.rows == 1 {
@@ -228,28 +229,35 @@ func closedSet(ctx context.Context, in analysis.Input, p profile) (suggestion, b
 	if c.Kind() == analysis.KindInteger {
 		confidence -= 0.1
 	}
-	s := suggestion{column: c, violated: c.Quoted() + " IS NOT NULL AND NOT " + among(c, texts), change: analysis.ListDomain{Column: c.Name, Values: texts},
-		title: fmt.Sprintf("Restrict %s to %s: %s.", quote(c.Name), plural(n, "value", "values"), quotes(texts))}
+	s := suggestion{column: c, violated: c.Quoted() + " IS NOT NULL AND NOT " + among(c, texts),
+		change: analysis.ListDomain{Column: c.Name, Values: texts},
+		title:  fmt.Sprintf("Restrict %s to %s: %s.", quote(c.Name), plural(n, "value", "values"), quotes(texts))}
 	s.out = DomainColumn{Kind: "values", DistinctValues: int64(len(all)), Values: texts, Confidence: math.Round(100*confidence) / 100,
 		Reason: fmt.Sprintf("few values, each in %d rows on average", rows/n)}
 	return s, true, nil
 }
 
 // frequent returns the values of a set that is nearly complete, and their rows: those that are
-// no variants of others, no words for missing values, and do not occur once among values that
-// occur many times.
-func frequent(all []counted, values int64) (set []counted, rows int64) {
-	average := float64(values) / float64(len(all))
+// no variants of others and no words for missing values, and do not occur once while all
+// others occur often.
+func frequent(all []counted) (set []counted, rows int64) {
+	const often = 20
 	variants := map[string]bool{}
-	for _, c := range clustersOf(all) {
-		for _, v := range c.forms[1:] {
-			variants[v.text] = true
+	forms := make([]cluster.Form, len(all))
+	for i, v := range all {
+		forms[i] = cluster.Form{Text: v.text, Rows: v.rows}
+	}
+	for _, c := range cluster.Of(forms) {
+		for _, v := range c.Forms[1:] {
+			variants[v.Text] = true
 		}
 	}
+	least := all[0].rows
 	for _, v := range all {
-		if variants[v.text] || v.rows == 1 && average >= 100 || meaningOf(v.text) == always || blank(v.text) {
+		if variants[v.text] || meaningOf(v.text) == always || blank(v.text) || v.rows == 1 && least >= often {
 			continue
 		}
+		least = v.rows
 		set, rows = append(set, v), rows+v.rows
 	}
 	return set, rows

@@ -104,7 +104,8 @@ func TestClosedSetsAreSuggested(t *testing.T) {
 	states[17], states[900], states[1200] = "Open", "clsed", "\x00"
 	codes := repeated(2000, func(int) string { return []string{"10", "20", "30", "99"}[r.IntN(4)] })
 	flags := repeated(2000, func(int) string { return strconv.Itoa(r.IntN(2)) })
-	lake := analysistest.New(t, "SELECT "+list("state", "VARCHAR", states)+", "+list("code", "SMALLINT", codes)+", "+list("is open", "INTEGER", flags))
+	lake := analysistest.New(t, "SELECT "+list("state", "VARCHAR", states)+", "+list("code", "SMALLINT", codes)+
+		", "+list("is open", "INTEGER", flags))
 	found, a := domains(t, lake.Input(nil))
 	require.Equal(t, []string{"cancelled", "closed", "it's late", "open", "waiting"}, found["state"].Values)
 	require.Equal(t, int64(2), found["state"].Violations)
@@ -265,7 +266,8 @@ func TestAmountsAndTimesWithoutBoundsGetNone(t *testing.T) {
 }
 
 func TestColumnsWithADomainOrAMaskGetNone(t *testing.T) {
-	lake := analysistest.New(t, "SELECT ['a', 'b', 'c'][1 + range % 3] AS c, 'K-' || lpad((range % 900)::VARCHAR, 4, '0') AS k FROM range(2000)")
+	lake := analysistest.New(t, `SELECT ['a', 'b', 'c'][1 + range % 3] AS c,
+		'K-' || lpad((range % 900)::VARCHAR, 4, '0') AS k FROM range(2000)`)
 	for name, change := range map[string]func(*analysis.Input){
 		"domain": func(in *analysis.Input) { in.Columns[0].Domain, in.Columns[1].Domain = "fixed", "fixed" },
 		"mask":   func(in *analysis.Input) { in.Columns[0].Masked, in.Columns[1].Masked = true, true },

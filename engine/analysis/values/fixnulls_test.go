@@ -79,7 +79,8 @@ func TestPlantedPlaceholdersAreFound(t *testing.T) {
 		{"INTEGER", "999", numbers}, {"INTEGER", "2147483647", numbers}, {"INTEGER", "86421", numbers}, {"DOUBLE", "-1", amounts},
 		{"DOUBLE", "9999", amounts}, {"DOUBLE", "-99.9", amounts}, {"DOUBLE", "nan", amounts}, {"DECIMAL(10,2)", "99999.99", amounts},
 		{"DATE", "1900-01-01", dates}, {"DATE", "1970-01-01", dates}, {"DATE", "9999-12-31", dates}, {"DATE", "0001-01-01", dates},
-		{"DATE", "1970-01-01", births}, {"DATE", "1900-01-01", births}, {"DATE", "2001-01-01", dates}, {"TIMESTAMP", "1970-01-01 00:00:00", dates},
+		{"DATE", "1970-01-01", births}, {"DATE", "1900-01-01", births}, {"DATE", "2001-01-01", dates},
+		{"TIMESTAMP", "1970-01-01 00:00:00", dates},
 		{"TIMESTAMPTZ", "1900-01-01 00:00:00+00", dates},
 	} {
 		lake := analysistest.New(t, "SELECT "+list("c", plant.kind, every(37, plant.value, plant.host)))
@@ -100,36 +101,38 @@ func TestValuesThatLookLikePlaceholdersStay(t *testing.T) {
 		return repeated(plantedRows, func(int) string { return strconv.Itoa(n()) })
 	}
 	for name, c := range map[string][2]any{
-		"country codes":       {"VARCHAR", pick(r, plantedRows, countryCodes)},
-		"continents":          {"VARCHAR", pick(r, plantedRows, []string{"AF", "AN", "AS", "EU", "NA", "OC", "SA"})},
-		"airports":            {"VARCHAR", pick(r, plantedRows, []string{"NAN", "TBD", "JFK", "FRA", "CDG", "NIL", "LHR", "HND", "XXX", "ORD"})},
-		"amounts":             {"VARCHAR", pick(r, plantedRows, []string{"none", "some", "all"})},
-		"severities":          {"VARCHAR", pick(r, plantedRows, []string{"Low", "None", "Medium", "High"})},
-		"discounts":           {"VARCHAR", pick(r, plantedRows, []string{"None", "Member", "Staff", "Student"})},
-		"states of parcels":   {"VARCHAR", pick(r, plantedRows, []string{"delivered", "missing", "returned", "damaged"})},
-		"genders":             {"VARCHAR", pick(r, plantedRows, []string{"female", "male", "unknown"})},
-		"grades":              {"VARCHAR", pick(r, plantedRows, []string{"B", "A", "C", "D", "F", "A+", "B-"})},
-		"signs":               {"VARCHAR", pick(r, plantedRows, []string{"+", "-", "++"})},
-		"operators":           {"VARCHAR", pick(r, plantedRows, []string{"=", "-", "/", "*", "<"})},
-		"ratings":             {"VARCHAR", pick(r, plantedRows, []string{"AAA", "AA", "A", "BBB", "BB", "B", "CCC"})},
-		"sizes":               {"VARCHAR", pick(r, plantedRows, []string{"S", "M", "L", "XL", "XXL", "XXXL"})},
-		"names":               {"VARCHAR", append(pick(r, plantedRows, lastNames), "Null", "Nan", "Na")},
-		"environments":        {"VARCHAR", pick(r, plantedRows, []string{"prod", "test", "dev"})},
-		"classes":             {"VARCHAR", pick(r, plantedRows, []string{"1", "2", "3", "4", "K"})},
-		"zip codes":           {"VARCHAR", repeated(plantedRows, func(int) string { return fmt.Sprintf("%05d", r.IntN(100000)) })},
-		"changes":             {"INTEGER", numbers(func() int { return r.IntN(21) - 10 })},
-		"small negatives":     {"INTEGER", numbers(func() int { return int(r.NormFloat64()*2) + 2 })},
-		"directions":          {"INTEGER", numbers(func() int { return r.IntN(3) - 1 })},
-		"counts":              {"INTEGER", numbers(func() int { return max(0, r.IntN(12)-6) })},
-		"amounts of money":    {"INTEGER", numbers(func() int { return int(1000 * r.ExpFloat64()) })},
-		"prices":              {"INTEGER", numbers(func() int { return 100*(1+r.IntN(10)) - 1 })},
-		"ages":                {"INTEGER", numbers(func() int { return 18 + r.IntN(82) })},
-		"quantities to 999":   {"INTEGER", numbers(func() int { return 1 + r.IntN(999) })},
-		"codes of replies":    {"INTEGER", numbers(func() int { return []int{200, 201, 301, 404, 500}[r.IntN(5)] })},
-		"ports":               {"INTEGER", numbers(func() int { return []int{80, 443, 8080, 9999, 22}[r.IntN(5)] })},
-		"temperatures":        {"DOUBLE", repeated(plantedRows, func(int) string { return strconv.FormatFloat(r.NormFloat64()*12, 'f', 1, 64) })},
-		"dates from 1970":     {"DATE", repeated(plantedRows, func(i int) string { return fmt.Sprintf("%d-01-01", 1970+i%50) })},
-		"dates of birth":      {"DATE", repeated(plantedRows, func(i int) string { return fmt.Sprintf("%d-%02d-%02d", 1900+i%110, 1+i%12, 1+i%28) })},
+		"country codes":     {"VARCHAR", pick(r, plantedRows, countryCodes)},
+		"continents":        {"VARCHAR", pick(r, plantedRows, []string{"AF", "AN", "AS", "EU", "NA", "OC", "SA"})},
+		"airports":          {"VARCHAR", pick(r, plantedRows, []string{"NAN", "TBD", "JFK", "FRA", "CDG", "NIL", "LHR", "HND", "XXX", "ORD"})},
+		"amounts":           {"VARCHAR", pick(r, plantedRows, []string{"none", "some", "all"})},
+		"severities":        {"VARCHAR", pick(r, plantedRows, []string{"Low", "None", "Medium", "High"})},
+		"discounts":         {"VARCHAR", pick(r, plantedRows, []string{"None", "Member", "Staff", "Student"})},
+		"states of parcels": {"VARCHAR", pick(r, plantedRows, []string{"delivered", "missing", "returned", "damaged"})},
+		"genders":           {"VARCHAR", pick(r, plantedRows, []string{"female", "male", "unknown"})},
+		"grades":            {"VARCHAR", pick(r, plantedRows, []string{"B", "A", "C", "D", "F", "A+", "B-"})},
+		"signs":             {"VARCHAR", pick(r, plantedRows, []string{"+", "-", "++"})},
+		"operators":         {"VARCHAR", pick(r, plantedRows, []string{"=", "-", "/", "*", "<"})},
+		"ratings":           {"VARCHAR", pick(r, plantedRows, []string{"AAA", "AA", "A", "BBB", "BB", "B", "CCC"})},
+		"sizes":             {"VARCHAR", pick(r, plantedRows, []string{"S", "M", "L", "XL", "XXL", "XXXL"})},
+		"names":             {"VARCHAR", append(pick(r, plantedRows, lastNames), "Null", "Nan", "Na")},
+		"environments":      {"VARCHAR", pick(r, plantedRows, []string{"prod", "test", "dev"})},
+		"classes":           {"VARCHAR", pick(r, plantedRows, []string{"1", "2", "3", "4", "K"})},
+		"zip codes":         {"VARCHAR", repeated(plantedRows, func(int) string { return fmt.Sprintf("%05d", r.IntN(100000)) })},
+		"changes":           {"INTEGER", numbers(func() int { return r.IntN(21) - 10 })},
+		"small negatives":   {"INTEGER", numbers(func() int { return int(r.NormFloat64()*2) + 2 })},
+		"directions":        {"INTEGER", numbers(func() int { return r.IntN(3) - 1 })},
+		"counts":            {"INTEGER", numbers(func() int { return max(0, r.IntN(12)-6) })},
+		"amounts of money":  {"INTEGER", numbers(func() int { return int(1000 * r.ExpFloat64()) })},
+		"prices":            {"INTEGER", numbers(func() int { return 100*(1+r.IntN(10)) - 1 })},
+		"ages":              {"INTEGER", numbers(func() int { return 18 + r.IntN(82) })},
+		"quantities to 999": {"INTEGER", numbers(func() int { return 1 + r.IntN(999) })},
+		"codes of replies":  {"INTEGER", numbers(func() int { return []int{200, 201, 301, 404, 500}[r.IntN(5)] })},
+		"ports":             {"INTEGER", numbers(func() int { return []int{80, 443, 8080, 9999, 22}[r.IntN(5)] })},
+		"temperatures":      {"DOUBLE", repeated(plantedRows, func(int) string { return strconv.FormatFloat(r.NormFloat64()*12, 'f', 1, 64) })},
+		"dates from 1970":   {"DATE", repeated(plantedRows, func(i int) string { return fmt.Sprintf("%d-01-01", 1970+i%50) })},
+		"dates of birth": {"DATE", repeated(plantedRows, func(i int) string {
+			return fmt.Sprintf("%d-%02d-%02d", 1900+i%110, 1+i%12, 1+i%28)
+		})},
 		"firsts of the month": {"DATE", repeated(plantedRows, func(i int) string { return fmt.Sprintf("%d-%02d-01", 2015+i%9, 1+i%12) })},
 	} {
 		lake := analysistest.New(t, "SELECT "+list("c", c[0].(string), c[1].([]string)))
@@ -154,7 +157,8 @@ func TestPlaceholdersAreReplacedOnlyWhereNullIsAllowed(t *testing.T) {
 
 func TestNullsAreFilledFromAColumnThatDeterminesThem(t *testing.T) {
 	lake := analysistest.New(t, `SELECT range AS id, lpad((range % 60)::VARCHAR, 5, '0') AS postcode,
-		CASE WHEN range % 13 = 0 THEN NULL WHEN range = 1001 THEN 'Elsewhere' WHEN range % 17 = 0 THEN 'N/A' ELSE 'City ' || (range % 60) // 4 END AS city,
+		CASE WHEN range % 13 = 0 THEN NULL WHEN range = 1001 THEN 'Elsewhere'
+			WHEN range % 17 = 0 THEN 'N/A' ELSE 'City ' || (range % 60) // 4 END AS city,
 		CASE WHEN range % 11 = 0 THEN NULL ELSE range % 7 END AS free, CASE WHEN range % 9 = 0 THEN NULL ELSE 'DE' END AS constant,
 		CASE WHEN range % 9 = 0 THEN NULL WHEN range % 97 = 0 THEN 'FR' ELSE 'DE' END AS "nearly constant" FROM range(3000)`)
 	in := lake.Input(func(in *analysis.Input) { in.Table.PrimaryKey, in.Columns[0].Key = []string{"id"}, true })

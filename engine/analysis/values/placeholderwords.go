@@ -26,7 +26,8 @@ var wordMeanings = func() map[string]meaning {
 			"desconhecido|não informado|nao informado|não disponível|não aplicável|sem dados|" +
 			"sconosciuto|sconosciuta|non disponibile|non specificato|non applicabile|n.p|" +
 			"onbekend|niet beschikbaar|n.v.t|nvt|niet bekend|ukjent|ukendt|okänd|saknas|uppgift saknas|tuntematon|ei tiedossa|" +
-			"nieznany|nieznane|brak|brak danych|nie dotyczy|b/d|neznámý|neznámé|neuvedeno|ismeretlen|nincs adat|necunoscut|bilinmiyor|belirtilmemiş|" +
+			"nieznany|nieznane|brak|brak danych|nie dotyczy|b/d|neznámý|neznámé|neuvedeno|" +
+			"ismeretlen|nincs adat|necunoscut|bilinmiyor|belirtilmemiş|" +
 			"неизвестно|нет данных|не указано|не указан|н/д|不明|未知|未填写|無し|なし|該当なし|없음|알 수 없음|غير معروف|לא ידוע",
 		usually: "na|nan|nil|none|unknown|unkown|unk|unspecified|missing|nd|empty|blank|unbekannt|leer|vide|vacío|ninguno|aucun|" +
 			"nenhum|nessuno|ingen|keine|xx|dummy|asdf|qwerty|no name|noname",

@@ -57,7 +57,8 @@ func spreadOf(ctx context.Context, in analysis.Input, c analysis.Column, place s
 		return "(SELECT " + list + " AS list, CAST(v AS VARCHAR) AS text, x, n FROM p ORDER BY " + order + " LIMIT " +
 			strconv.Itoa(spreadSize) + ")"
 	}
-	sql := "WITH p AS (SELECT * FROM (SELECT v, " + place + " AS x, n FROM " + source + ") AS q WHERE isfinite(x)) SELECT list, text, x, n FROM (" +
+	sql := "WITH p AS (SELECT * FROM (SELECT v, " + place + " AS x, n FROM " + source + ") AS q WHERE isfinite(x)) " +
+		"SELECT list, text, x, n FROM (" +
 		part("1", "x, v") + " UNION ALL " + part("2", "x DESC, v DESC") + " UNION ALL " + part("3", "n DESC, x, v") +
 		" UNION ALL SELECT 0, '', CAST(count(*) AS DOUBLE), CAST(coalesce(sum(n), 0) AS BIGINT) FROM p) AS u" +
 		" ORDER BY list, CASE list WHEN 1 THEN x WHEN 2 THEN -x ELSE -n END, x, text"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/cluster"
 )
 
 // FormsResult is the result of [StandardizeValues].
@@ -103,7 +104,7 @@ type formsWork struct {
 type columnClusters struct {
 	column   analysis.Column
 	distinct int64
-	clusters []cluster
+	clusters []cluster.Cluster
 	// total is the number of clusters, also of those that are left out of clusters.
 	total int
 }
@@ -122,7 +123,7 @@ func (w *formsWork) column(ctx context.Context, p profile) error {
 		return nil
 	}
 	w.result.Analysed++
-	clusters := clustersOf(forms)
+	clusters := withoutWords(cluster.Of(forms))
 	if len(clusters) == 0 {
 		return nil
 	}
@@ -132,15 +133,27 @@ func (w *formsWork) column(ctx context.Context, p profile) error {
 	return nil
 }
 
+// withoutWords leaves out forms that are words for missing values.
+func withoutWords(clusters []cluster.Cluster) []cluster.Cluster {
+	out := clusters[:0]
+	for _, c := range clusters {
+		c.Forms = slices.DeleteFunc(c.Forms, func(f cluster.Form) bool { return meaningOf(f.Text) == always })
+		if len(c.Forms) > 1 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // identifiers reports whether nearly all values are different and most are single words with
 // digits.
-func identifiers(forms []counted, p profile) bool {
+func identifiers(forms []cluster.Form, p profile) bool {
 	if float64(len(forms)) < 0.9*float64(p.short) {
 		return false
 	}
 	codes := 0
 	for _, f := range forms {
-		if hasDigit(f.text) && !strings.ContainsAny(strings.TrimSpace(f.text), " \t") {
+		if hasDigit(f.Text) && !strings.ContainsAny(strings.TrimSpace(f.Text), " \t") {
 			codes++
 		}
 	}
@@ -161,15 +174,15 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 		out := FormsColumn{Column: found.column.Name, DistinctValues: found.distinct, Clusters: []Cluster{}, TotalClusters: found.total}
 		for _, c := range found.clusters[:allowed[i]] {
 			shown++
-			sum += c.confidence
+			sum += c.Confidence
 			out.Clusters = append(out.Clusters, w.shownCluster(c))
-			tag, err := cited.add(ctx, found.column, among(found.column, []string{c.forms[1].text}))
+			tag, err := cited.add(ctx, found.column, among(found.column, []string{c.Forms[1].Text}))
 			if err != nil {
 				return a, err
 			}
 			if tag != "" && len(sentences) < 4 {
-				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", quote(found.column.Name), quote(c.forms[0].text),
-					quote(c.forms[1].text), tag))
+				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", quote(found.column.Name), quote(c.Forms[0].Text),
+					quote(c.Forms[1].Text), tag))
 			}
 		}
 		w.result.Columns = append(w.result.Columns, out)
@@ -203,7 +216,7 @@ func (w *formsWork) allowed() []int {
 	var places []place
 	for i, found := range w.found {
 		for _, c := range found.clusters[:min(len(found.clusters), w.in.Limit)] {
-			places = append(places, place{i, c.rows})
+			places = append(places, place{i, c.Rows})
 		}
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.rows, a.rows) })
@@ -214,14 +227,14 @@ func (w *formsWork) allowed() []int {
 	return allowed
 }
 
-func (w *formsWork) shownCluster(c cluster) Cluster {
-	out := Cluster{Canonical: c.forms[0].text, Confidence: math.Round(100*c.confidence) / 100, Method: methodNames[c.method], Rows: c.rows,
-		Variants: []Form{}, TotalVariants: len(c.forms)}
-	for i, f := range c.forms[:min(maxVariants, len(c.forms))] {
-		if w.shownText += len(f.text); i > 1 && w.shownText > maxShownText {
+func (w *formsWork) shownCluster(c cluster.Cluster) Cluster {
+	out := Cluster{Canonical: c.Forms[0].Text, Confidence: math.Round(100*c.Confidence) / 100, Method: c.Method, Rows: c.Rows,
+		Variants: []Form{}, TotalVariants: len(c.Forms)}
+	for i, f := range c.Forms[:min(maxVariants, len(c.Forms))] {
+		if w.shownText += len(f.Text); i > 1 && w.shownText > maxShownText {
 			break
 		}
-		out.Variants = append(out.Variants, Form{f.text, f.rows})
+		out.Variants = append(out.Variants, Form{f.Text, f.Rows})
 	}
 	return out
 }
@@ -243,14 +256,14 @@ func (w *formsWork) propose(ctx context.Context, found columnClusters, shown int
 		}
 		var texts []string
 		size := 0
-		for _, f := range c.forms[1:] {
-			if size += len(f.text); len(texts) == maxProposedForms || size > maxProposedText {
+		for _, f := range c.Forms[1:] {
+			if size += len(f.Text); len(texts) == maxProposedForms || size > maxProposedText {
 				break
 			}
-			texts = append(texts, f.text)
+			texts = append(texts, f.Text)
 		}
-		title := fmt.Sprintf("Write %s as %s in %s", quotes(texts), quote(c.forms[0].text), quote(found.column.Name))
-		p, err := w.proposal(ctx, found.column, title, texts, engine.QuoteString(c.forms[0].text), c.confidence)
+		title := fmt.Sprintf("Write %s as %s in %s", quotes(texts), quote(c.Forms[0].Text), quote(found.column.Name))
+		p, err := w.proposal(ctx, found.column, title, texts, engine.QuoteString(c.Forms[0].Text), c.Confidence)
 		if err != nil {
 			return nil, err
 		}
@@ -270,13 +283,13 @@ func (w *formsWork) proposeAll(ctx context.Context, found columnClusters) (analy
 			break
 		}
 		done++
-		confidence = min(confidence, c.confidence)
-		for _, f := range c.forms[1:] {
+		confidence = min(confidence, c.Confidence)
+		for _, f := range c.Forms[1:] {
 			if len(texts) >= maxProposedForms || cases.Len() > maxProposedText {
 				break
 			}
-			texts = append(texts, f.text)
-			cases.WriteString(" WHEN " + engine.QuoteString(f.text) + " THEN " + engine.QuoteString(c.forms[0].text))
+			texts = append(texts, f.Text)
+			cases.WriteString(" WHEN " + engine.QuoteString(f.Text) + " THEN " + engine.QuoteString(c.Forms[0].Text))
 		}
 	}
 	cases.WriteString(" END")

@@ -53,7 +53,8 @@ func times(n int, texts ...string) []string {
 
 func TestFormsOfOneValueAreFound(t *testing.T) {
 	for canonical, variants := range map[string][]string{
-		"New York":                {"new york", "NEW YORK", " New York", "New  York", "New York ", "New-York", "NewYork", "New\u00a0York", "york, new"},
+		"New York": {"new york", "NEW YORK", " New York", "New  York", "New York ", "New-York", "NewYork", "New\u00a0York",
+			"york, new"},
 		"São Paulo":               {"Sao Paulo", "SÃO PAULO", "sao paulo.", "Sao-Paulo"},
 		"Deutsche Telekom AG":     {"Deutsche Telekom, AG", "AG Deutsche Telekom", "deutsche telekom ag", "Deutsche  Telekom A.G."},
 		"Krzysztof":               {"Kryzsztof", "Krzystof"},
@@ -88,7 +89,8 @@ func TestFormsOfOneValueAreFound(t *testing.T) {
 
 func TestValuesThatDifferStayApart(t *testing.T) {
 	for _, group := range [][]string{
-		{"AA1", "AA2", "AA3", "AB1"}, {"East", "West", "Seat", "Eats"}, {"Model A", "Model B", "Model AA", "Model AAA"}, {"A", "AA", "AAA", "BBB", "BB"},
+		{"AA1", "AA2", "AA3", "AB1"}, {"East", "West", "Seat", "Eats"}, {"Model A", "Model B", "Model AA", "Model AAA"},
+		{"A", "AA", "AAA", "BBB", "BB"},
 		{"A+", "A", "A-", "B+", "B-"}, {"0-", "0+", "AB-", "AB+", "A-", "A+"}, {"C", "C++", "C#"}, {"Version 1.5", "Version 15", "Version 1 5"},
 		{"Type I", "Type II", "Type III", "Type IV"}, {"JFK LAX", "LAX JFK"}, {"JFK to LAX", "LAX to JFK"}, {"JFK-LAX", "LAX-JFK"},
 		{"Thomas James", "James Thomas"}, {"Austria", "Australia"}, {"Niger", "Nigeria"}, {"Slovakia", "Slovenia"}, {"Iran", "Iraq"},
@@ -116,7 +118,8 @@ func TestRareNamesAreNotMisspeltFrequentOnes(t *testing.T) {
 	first := pick(r, rows, firstNames)
 	last := pick(r, rows, lastNames)
 	for i := range 300 { // a long tail of rare names
-		last[i*7] = []string{"Abo", "Bax", "Cux", "Dov", "Elu", "Fay", "Gum", "Hoj", "Ilk", "Juv"}[i%10] + strings.ToLower(lastNames[i%len(lastNames)])
+		last[i*7] = []string{"Abo", "Bax", "Cux", "Dov", "Elu", "Fay", "Gum", "Hoj", "Ilk", "Juv"}[i%10] +
+			strings.ToLower(lastNames[i%len(lastNames)])
 	}
 	full := repeated(rows, func(i int) string { return first[i] + " " + last[i] })
 	for name, texts := range map[string][]string{"first names": first, "last names": last, "full names": full} {
@@ -136,7 +139,8 @@ var keysOfOpenRefine = map[string]func(string) string{
 func TestClustersOfKeysAreFound(t *testing.T) {
 	r := source(6)
 	change := []func(string) string{
-		strings.ToUpper, strings.ToLower, func(s string) string { return s + " " }, func(s string) string { return strings.ReplaceAll(s, " ", "  ") },
+		strings.ToUpper, strings.ToLower, func(s string) string { return s + " " },
+		func(s string) string { return strings.ReplaceAll(s, " ", "  ") },
 		func(s string) string { return strings.ReplaceAll(s, " ", "-") }, func(s string) string { return strings.ReplaceAll(s, " ", "") },
 		func(s string) string { return s + "." },
 		func(s string) string { words := strings.Fields(s); return words[1] + ", " + words[0] },

@@ -129,13 +129,15 @@ func TestStrangeTablesAreServed(t *testing.T) {
 		"names": `SELECT range AS n, 'a' || range % 3 AS v, range % 4 AS x, CASE WHEN range % 9 = 0 THEN 'n/a' ELSE 'b' || range END AS "a""b",
 			range % 5 AS "select", 'é' || range % 7 AS "größe 🙂", CASE WHEN range % 5 = 0 THEN NULL ELSE range % 4 END AS "k", range % 4 AS "rows",
 			'p' || (range % 3) AS input, range % 2 AS g FROM range(300)`,
-		"odd values": `SELECT CASE range % 4 WHEN 0 THEN 'infinity'::DATE WHEN 1 THEN '-infinity'::DATE ELSE DATE '2020-01-01' + range::INT END AS d,
+		"odd values": `SELECT CASE range % 4 WHEN 0 THEN 'infinity'::DATE WHEN 1 THEN '-infinity'::DATE
+				ELSE DATE '2020-01-01' + range::INT END AS d,
 			CASE range % 3 WHEN 0 THEN 'nan'::DOUBLE WHEN 1 THEN 'inf'::DOUBLE ELSE range END AS f,
 			CASE range % 3 WHEN 0 THEN 'infinity' WHEN 1 THEN '2020-01-01' ELSE '1e400' END AS t,
 			'a' || chr(8238) || '[[1:d]]' || chr(10) || '''; DROP TABLE t; --' || range % 3 AS hostile,
 			(range / 7)::DECIMAL(38, 10) AS dec, range::UTINYINT AS u, TIMESTAMPTZ '2020-01-01 00:00:00+02' AS tz,
 			TIME '10:00:00' AS tm, 'ab'::BLOB AS raw FROM range(200)`,
-		"long texts": "SELECT repeat('x', 3000000) || range AS a, CASE WHEN range % 2 = 0 THEN repeat('y', 300) ELSE 'N/A' END AS b FROM range(8)",
+		"long texts": `SELECT repeat('x', 3000000) || range AS a, CASE WHEN range % 2 = 0 THEN repeat('y', 300) ELSE 'N/A' END AS b
+			FROM range(8)`,
 	} {
 		for action, run := range all {
 			lake := analysistest.New(t, sql)
@@ -163,7 +165,8 @@ func TestWideTablesAreServed(t *testing.T) {
 }
 
 func TestAnswersDoNotDependOnTheOrderOfRows(t *testing.T) {
-	const rows = `SELECT range AS id, CASE range % 50 WHEN 1 THEN 'N/A' WHEN 2 THEN 'new york' WHEN 3 THEN 'York, New' ELSE 'New York' END AS town,
+	const rows = `SELECT range AS id, CASE range % 50 WHEN 1 THEN 'N/A' WHEN 2 THEN 'new york' WHEN 3 THEN 'York, New'
+		ELSE 'New York' END AS town,
 		CASE WHEN range % 40 = 0 THEN -999 ELSE range % 90 END AS n, CASE WHEN range % 8 = 0 THEN NULL ELSE 'c' || range % 5 END AS city,
 		'z' || range % 10 AS zip, 'AB-' || lpad((range % 90)::VARCHAR, 3, '0') AS code FROM range(2000)`
 	for action, run := range all {

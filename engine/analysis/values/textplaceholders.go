@@ -63,7 +63,7 @@ func textPlaceholders(ctx context.Context, in analysis.Input, c analysis.Column,
 	}
 	j := judge{context: t, nulls: nulls, odd: kind, candidates: candidates}
 	j.survey()
-	if t.category() {
+	if t.category() && slices.ContainsFunc(candidates, func(v counted) bool { return meaningOf(v.text) == usually }) {
 		peers, err := mostFrequent(ctx, in, flagged(in, c), "NOT word", maxPeers)
 		if err != nil {
 			return nil, t, err

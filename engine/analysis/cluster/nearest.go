@@ -1,4 +1,4 @@
-package values
+package cluster
 
 import (
 	"slices"
@@ -65,11 +65,11 @@ func (c *clustering) joinNear(all []keys) {
 	total, roots := int64(0), int64(0)
 	for i := range c.forms {
 		root := c.root(int32(i))
-		rows[root] += c.forms[i].rows
+		rows[root] += c.forms[i].Rows
 		if int32(i) == root {
 			roots++
 		}
-		total += c.forms[i].rows
+		total += c.forms[i].Rows
 	}
 	x := nearIndex{halves: map[uint64][]int32{}, sounds: map[string][]int32{}, bySound: len(c.forms) <= maxSounds}
 	var k keyer
@@ -78,7 +78,7 @@ func (c *clustering) joinNear(all []keys) {
 			break
 		}
 		if all[i].letters != 0 && c.root(int32(i)) == int32(i) && rows[i] >= imbalance {
-			x.add(&k, counted{c.forms[i].text, rows[i]}, int32(i))
+			x.add(&k, Form{c.forms[i].Text, rows[i]}, int32(i))
 		}
 	}
 	if len(x.forms) == 0 {
@@ -88,7 +88,7 @@ func (c *clustering) joinNear(all []keys) {
 	pairs := make([]near, len(c.forms))
 	halve(len(c.forms), func(k *keyer, i int) {
 		if all[i].letters != 0 && c.parent[i] == int32(i) && rows[i]*imbalance <= most {
-			pairs[i] = x.nearest(k, counted{c.forms[i].text, rows[i]}, int32(i))
+			pairs[i] = x.nearest(k, Form{c.forms[i].Text, rows[i]}, int32(i))
 		}
 	})
 	c.joinPairs(pairs, rows, max(2, total/max(1, 10*roots)))
@@ -121,14 +121,14 @@ func (c *clustering) joinPairs(pairs []near, rows []int64, rare int64) {
 		case !pair.found:
 		case evidence:
 			c.join(pair.main, pair.other, pair.method, 0.75)
-		case pair.swapped && rows[pair.main] >= 20*rows[pair.other] && utf8.RuneCountInString(c.forms[pair.other].text) >= 8:
+		case pair.swapped && rows[pair.main] >= 20*rows[pair.other] && utf8.RuneCountInString(c.forms[pair.other].Text) >= 8:
 			c.join(pair.main, pair.other, pair.method, 0.7)
 		}
 	}
 }
 
-func (x *nearIndex) add(k *keyer, v counted, index int32) {
-	letters := k.letters(v.text)
+func (x *nearIndex) add(k *keyer, v Form, index int32) {
+	letters := k.letters(v.Text)
 	if len(letters) < nearLength {
 		return
 	}
@@ -143,25 +143,25 @@ func (x *nearIndex) add(k *keyer, v counted, index int32) {
 	if !x.bySound {
 		return
 	}
-	if sound := similarity.Phonetic(v.text); len(sound) >= 3 && len(x.sounds[sound]) < maxBlock {
+	if sound := similarity.Phonetic(v.Text); len(sound) >= 3 && len(x.sounds[sound]) < maxBlock {
 		x.sounds[sound] = append(x.sounds[sound], at)
 	}
 }
 
 // nearest returns the most frequent form that a rare form may be a misspelling of.
-func (x *nearIndex) nearest(k *keyer, v counted, index int32) near {
+func (x *nearIndex) nearest(k *keyer, v Form, index int32) near {
 	best := near{other: index}
-	letters := k.letters(v.text)
+	letters := k.letters(v.Text)
 	if len(letters) < nearLength {
 		return best
 	}
-	best.words = 1 + strings.Count(strings.TrimSpace(v.text), " ")
+	best.words = 1 + strings.Count(strings.TrimSpace(v.Text), " ")
 	var p *parts
 	rows := int64(0)
 	consider := func(candidates []int32, method, limit int) {
 		for _, at := range candidates {
 			main := x.forms[at]
-			if main.rows <= rows || main.rows < imbalance*v.rows || x.index[at] == index || limit == 1 && !oneApart(letters, x.letters[at]) {
+			if main.rows <= rows || main.rows < imbalance*v.Rows || x.index[at] == index || limit == 1 && !oneApart(letters, x.letters[at]) {
 				continue
 			}
 			if p == nil {
@@ -183,7 +183,7 @@ func (x *nearIndex) nearest(k *keyer, v counted, index int32) near {
 		}
 	}
 	if !best.found && len(letters) >= 7 && len(x.sounds) > 0 {
-		consider(x.sounds[similarity.Phonetic(v.text)], byPhonetics, 2)
+		consider(x.sounds[similarity.Phonetic(v.Text)], byPhonetics, 2)
 	}
 	return best
 }

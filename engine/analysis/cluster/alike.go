@@ -1,4 +1,4 @@
-package values
+package cluster
 
 import (
 	"math"
@@ -21,10 +21,12 @@ type parts struct {
 	digits, signs string
 }
 
-func partsOf(v counted) *parts {
-	folded := similarity.Fold(v.text)
-	p := parts{text: v.text, rows: v.rows}
-	p.words = strings.FieldsFunc(strings.Map(withoutApostrophe, folded), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+func partsOf(v Form) *parts {
+	folded := similarity.Fold(v.Text)
+	p := parts{text: v.Text, rows: v.Rows}
+	p.words = strings.FieldsFunc(strings.Map(withoutApostrophe, folded), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	p.squeezed = strings.Join(p.words, "")
 	p.digits = digitsOf(folded)
 	p.signs = signsOf(folded, p.words)
@@ -259,3 +261,5 @@ func firstOf(s string) rune {
 	r, _ := utf8.DecodeRuneInString(s)
 	return r
 }
+
+func hasDigit(text string) bool { return strings.ContainsAny(text, "0123456789") }

@@ -1,55 +1,21 @@
-package values
+package cluster
 
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/analysis"
 	"github.com/lakewarden/lakewarden/engine/analysis/similarity"
 )
-
-const (
-	// maxForms bounds the distinct values of a column that are clustered, maxFormBytes their
-	// length together.
-	maxForms     = 2_000_000
-	maxFormBytes = 128 << 20
-)
-
-// errEnough ends a statement whose further rows are not needed.
-var errEnough = errors.New("enough rows")
-
-// readForms returns the distinct short texts of a column, the most frequent first, and
-// whether some are left out.
-func readForms(ctx context.Context, in analysis.Input, c analysis.Column) (forms []counted, cut bool, err error) {
-	size := 0
-	err = in.Each(ctx, "SELECT v, n FROM "+grouped(in, c)+" ORDER BY n DESC, v LIMIT "+strconv.Itoa(maxForms+1), func(r engine.Row) error {
-		text := r.Text(0)
-		size += len(text)
-		if len(forms) == maxForms || size > maxFormBytes {
-			return errEnough
-		}
-		forms = append(forms, counted{text, r.Int64(1)})
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		return forms, true, nil
-	}
-	return forms, false, err
-}
 
 // standardizable reports whether a text can be a form of a value: a text with letters that is
 // no address.
 func standardizable(text string) bool {
-	return hasLetters(text, 1) && !strings.Contains(text, "@") && !strings.Contains(text, "://")
+	return strings.IndexFunc(text, unicode.IsLetter) >= 0 && !strings.Contains(text, "@") && !strings.Contains(text, "://")
 }
 
 // keys are hashes that are equal for texts whose keys of package similarity are equal. They
@@ -57,11 +23,11 @@ func standardizable(text string) bool {
 type keys struct{ fingerprint, bigrams, letters uint64 }
 
 // keysOf returns the keys of texts, which two goroutines compute.
-func keysOf(forms []counted) []keys {
+func keysOf(forms []Form) []keys {
 	out := make([]keys, len(forms))
 	halve(len(forms), func(k *keyer, i int) {
-		if standardizable(forms[i].text) {
-			out[i] = k.keys(forms[i].text)
+		if standardizable(forms[i].Text) {
+			out[i] = k.keys(forms[i].Text)
 		}
 	})
 	return out

@@ -1,9 +1,11 @@
-package values
+package cluster
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine/analysis/similarity"
 )
@@ -15,17 +17,28 @@ const (
 	maxMains = 8
 )
 
-// cluster is a set of forms of one value. The first is the canonical one.
-type cluster struct {
-	forms      []counted
-	rows       int64
-	method     int
-	confidence float64
+// Form is a text with its number of rows.
+type Form struct {
+	Text string
+	Rows int64
+}
+
+// Cluster is a set of forms of one value.
+type Cluster struct {
+	// Forms has the canonical form first, then the others by their rows.
+	Forms []Form
+	// Rows is the number of rows of all forms.
+	Rows int64
+	// Method is the least strict method that joined forms: fingerprint, ngram2, ngram1,
+	// phonetic or edit.
+	Method string
+	// Confidence is between 0 and 1.
+	Confidence float64
 }
 
 // clustering joins forms.
 type clustering struct {
-	forms []counted
+	forms []Form
 	// parent is a forest in which the root of a tree is its most frequent form. Forms are
 	// in the order of their rows, so the root has the smallest index.
 	parent     []int32
@@ -35,9 +48,9 @@ type clustering struct {
 	few bool
 }
 
-// clustersOf returns the clusters among the forms of a column, which are in the order of their
-// rows, then of the texts. The clusters with the most rows come first.
-func clustersOf(forms []counted) []cluster {
+// Of returns the clusters among different forms, which are in the order of their rows from the
+// most, then of their texts. The clusters with the most rows come first.
+func Of(forms []Form) []Cluster {
 	c := &clustering{forms: forms, parent: make([]int32, len(forms)), method: make([]uint8, len(forms)),
 		confidence: make([]float32, len(forms)), few: len(forms) <= 12}
 	for i := range c.parent {
@@ -82,7 +95,7 @@ func (c *clustering) join(a, b int32, method int, confidence float64) {
 // candidate is a form that is compared with others of a group.
 type candidate struct {
 	index int32
-	form  counted
+	form  Form
 	// letters are the letters and digits of the form, folded.
 	letters string
 	parts   *parts
@@ -94,6 +107,12 @@ func (c *candidate) split() *parts {
 		c.parts = partsOf(c.form)
 	}
 	return c.parts
+}
+
+// nearby reports whether letters have the same beginning and a distance of at most 2.
+func nearby(a, b string) bool {
+	const most = 2 * utf8.UTFMax
+	return len(a)-len(b) <= most && len(b)-len(a) <= most && firstOf(a) == firstOf(b) && similarity.Distance(a, b, 2) <= 2
 }
 
 // joinGroups joins the forms of groups with an equal key that are alike. Forms that a stricter
@@ -109,12 +128,12 @@ func (c *clustering) joinGroups(groups [][]int32, method int) {
 		for _, i := range group {
 			p := candidate{index: i, form: c.forms[i]}
 			if method != byFingerprint {
-				p.letters = string(k.letters(c.forms[i].text))
+				p.letters = string(k.letters(c.forms[i].Text))
 			}
 			joined := false
 			for m := range mains {
 				main := &mains[m]
-				if method != byFingerprint && similarity.Distance(main.letters, p.letters, 2) > 2 {
+				if method != byFingerprint && !nearby(main.letters, p.letters) {
 					continue
 				}
 				if confidence := sameKey(main.split(), p.split(), method, c.few); confidence > 0 {
@@ -131,47 +150,38 @@ func (c *clustering) joinGroups(groups [][]int32, method int) {
 }
 
 // clusters returns the clusters of at least two forms.
-func (c *clustering) clusters() []cluster {
+func (c *clustering) clusters() []Cluster {
 	members := map[int32][]int32{}
 	for i := range c.parent {
 		if root := c.root(int32(i)); root != int32(i) {
 			members[root] = append(members[root], int32(i))
 		}
 	}
-	out := make([]cluster, 0, len(members))
+	out := make([]Cluster, 0, len(members))
 	for root, others := range members {
 		slices.Sort(others)
-		one := cluster{method: int(c.method[root]), confidence: float64(c.confidence[root])}
+		one := Cluster{Method: methodNames[c.method[root]], Confidence: math.Round(100*float64(c.confidence[root])) / 100}
 		for _, i := range append([]int32{root}, others...) {
-			if meaningOf(c.forms[i].text) == always {
-				continue
-			}
-			one.forms, one.rows = append(one.forms, c.forms[i]), one.rows+c.forms[i].rows
+			one.Forms, one.Rows = append(one.Forms, c.forms[i]), one.Rows+c.forms[i].Rows
 		}
-		if len(one.forms) < 2 {
-			continue
-		}
-		canonical(one.forms)
+		canonical(one.Forms)
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(a, b cluster) int {
-		if a.rows != b.rows {
-			return cmp.Compare(b.rows, a.rows)
-		}
-		return cmp.Compare(a.forms[0].text, b.forms[0].text)
+	slices.SortFunc(out, func(a, b Cluster) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Forms[0].Text, b.Forms[0].Text))
 	})
 	return out
 }
 
 // canonical moves the form that stands for all to the beginning: the most frequent, then the
 // one that is written best. The others stay in order.
-func canonical(forms []counted) {
+func canonical(forms []Form) {
 	best := 0
 	for i, f := range forms {
-		if f.rows < forms[0].rows {
+		if f.Rows < forms[0].Rows {
 			break
 		}
-		if writing(f.text) > writing(forms[best].text) {
+		if writing(f.Text) > writing(forms[best].Text) {
 			best = i
 		}
 	}

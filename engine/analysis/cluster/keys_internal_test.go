@@ -1,4 +1,4 @@
-package values
+package cluster
 
 import (
 	"cmp"
@@ -41,12 +41,13 @@ func TestHashedKeysAreEqualWhereKeysAre(t *testing.T) {
 }
 
 // manyForms returns n distinct names of companies, of which every tenth is a variant of another.
-func manyForms(n int) []counted {
+func manyForms(n int) []Form {
 	r := rand.New(rand.NewPCG(4, 19))
-	syllables := strings.Fields("ka lo mi ne ru sta ver tan gol ber dis fen har jul kor lam mon nor pel qui ros sal tor ulm vik wes xan yor zel")
+	syllables := strings.Fields("ka lo mi ne ru sta ver tan gol ber dis fen har jul kor lam mon " +
+		"nor pel qui ros sal tor ulm vik wes xan yor zel")
 	kinds := strings.Fields("GmbH AG Ltd Inc SA BV Oy AB KG Group Holding Partners")
 	seen := map[string]bool{}
-	out := make([]counted, 0, n)
+	out := make([]Form, 0, n)
 	for len(out) < n {
 		var b strings.Builder
 		for range 3 + r.IntN(3) {
@@ -58,10 +59,10 @@ func manyForms(n int) []counted {
 				continue
 			}
 			seen[form] = true
-			out = append(out, counted{form, 1 + int64(r.IntN(1+n/(len(out)+1)))})
+			out = append(out, Form{form, 1 + int64(r.IntN(1+n/(len(out)+1)))})
 		}
 	}
-	slices.SortFunc(out, func(a, b counted) int { return cmp.Or(cmp.Compare(b.rows, a.rows), strings.Compare(a.text, b.text)) })
+	slices.SortFunc(out, func(a, b Form) int { return cmp.Or(cmp.Compare(b.Rows, a.Rows), strings.Compare(a.Text, b.Text)) })
 	return out
 }
 
@@ -69,6 +70,6 @@ func BenchmarkClustersOf800000Values(b *testing.B) {
 	forms := manyForms(800_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		b.ReportMetric(float64(len(clustersOf(forms))), "clusters")
+		b.ReportMetric(float64(len(Of(forms))), "clusters")
 	}
 }
