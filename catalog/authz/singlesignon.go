@@ -24,10 +24,18 @@ func (s *Store) PutSSOConfig(ctx context.Context, org catalog.OrgID, config cata
 			return none, err
 		}
 	}
-	if !a.system && !a.principal.Scopes.Contains(a.principal.Role.Scopes()) {
-		return none, &catalog.DeniedError{Reason: "role_escalation"}
+	if err := a.holdsRole(); err != nil {
+		return none, err
 	}
 	return s.inner.PutSSOConfig(ctx, org, config)
+}
+
+// holdsRole returns an error if the credential lacks a scope of the actor's role.
+func (a actor) holdsRole() error {
+	if !a.system && !a.principal.Scopes.Contains(a.principal.Role.Scopes()) {
+		return &catalog.DeniedError{Reason: "role_escalation"}
+	}
+	return nil
 }
 
 // SSOConfig needs org:update.
@@ -54,9 +62,17 @@ func (s *Store) SSOSecret(ctx context.Context, org catalog.OrgID) ([]byte, error
 	return s.inner.SSOSecret(ctx, org)
 }
 
-// DeleteSSOConfig needs org:update.
+// DeleteSSOConfig needs what PutSSOConfig needs: without single sign-on, passwords decide who
+// members are.
 func (s *Store) DeleteSSOConfig(ctx context.Context, org catalog.OrgID) error {
-	if err := inOrg(ctx, org, auth.ScopeOrgUpdate); err != nil {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.in(org, auth.ScopeOrgUpdate); err != nil {
+		return err
+	}
+	if err := a.holdsRole(); err != nil {
 		return err
 	}
 	return s.inner.DeleteSSOConfig(ctx, org)

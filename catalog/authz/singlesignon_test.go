@@ -18,4 +18,6 @@ func TestIdentityProvidersAreChosenWithAllScopesOfTheRole(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.store.PutSSOConfig(as(asKey(f.people["admin"], "")), f.org, ssoConfig(catalog.RoleAdmin))
 	require.NoError(t, err)
+	require.Equal(t, &catalog.DeniedError{Reason: "role_escalation"}, f.store.DeleteSSOConfig(as(key), f.org), "passwords would decide again")
+	require.NoError(t, f.store.DeleteSSOConfig(as(asKey(f.people["admin"], "")), f.org))
 }
