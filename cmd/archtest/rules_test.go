@@ -77,7 +77,7 @@ var allowed = map[string][]string{
 	"engine/analysis/anomaly": {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/profile",
 		"engine/analysis/relation"},
 	"engine/analysis/changes":  {"engine", "engine/sqltype", "engine/analysis"},
-	"engine/analysis/mapping":  {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/semantic"},
+	"engine/analysis/mapping":  {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/semantic", "engine/analysis/similarity"},
 	"engine/analysis/profile":  {"engine", "engine/sqltype", "engine/analysis"},
 	"engine/analysis/records":  {"engine", "engine/sqltype", "engine/analysis", "engine/analysis/similarity"},
 	"engine/analysis/relation": {"engine", "engine/sqltype", "engine/analysis"},
@@ -152,7 +152,8 @@ var allowed = map[string][]string{
 	"api/v1/tables":   {"api/v1", "api/v1/policies", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/domains":  {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/policies": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
-	"api/v1/analysis": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
+	// engine/analysis: the changes that proposals stand for become requests.
+	"api/v1/analysis": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog", "engine/analysis"},
 	"api/oauth2":      {"api/middleware", "api/ops/...", "api/problem", "auth", "auth/oauth", "catalog"},
 	// api/v1/organisations: the form of API keys.
 	"api/v1/identity":      {"api/v1", "api/v1/organisations", "api/browser", "api/ops/...", "api/problem", "auth", "catalog"},
@@ -203,8 +204,11 @@ var allowed = map[string][]string{
 		"api/ops/operation", "api/ops/write",
 		"auth", "catalog", "catalog/authz", "engine/..."},
 	// Analyses read tables through api/ops/query only, so they do not import lake.
+	// engine, engine/...: what an analysis reads is described for it, and errors of its
+	// statements are about the condition of the caller.
 	"api/ops/analysis": {"api/ops/fault", "api/ops/feature", "api/ops/caller", "api/ops/access", "api/ops/operation", "api/ops/query",
-		"auth", "catalog", "catalog/authz", "catalog/secret", "engine/analysis/...", "engine/llm", "sessions"},
+		"api/ops/table", "auth", "catalog", "catalog/authz", "catalog/secret", "engine", "engine/analysis/...", "engine/constraint",
+		"engine/delta", "engine/llm", "engine/sqlguard/refusal", "sessions"},
 
 	"api/ops/opstest": {"api/ops/...", "auth", "catalog/...", "engine/...", "sessions"},
 

@@ -25,7 +25,7 @@ type Metrics struct {
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	buckets := prometheus.ExponentialBuckets(0.01, 3, 11)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "lakewarden_analysis_" + name, Help: help}, labels)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -34,10 +34,10 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		modelSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "lakewarden_analysis_model_seconds", Help: "Time that models took to word an answer.", Buckets: buckets,
 		}, []string{"family", "outcome"}),
-		tokens:     counter("model_tokens_total", "Tokens that models read (in) and wrote (out).", "family", "direction"),
-		cost:       counter("model_cost_dollars_total", "Cost of models with a configured price.", "family"),
-		repairs:    counter("model_repairs_total", "Replies of models that had to be asked for again.", "family"),
-		references: counter("model_dropped_references_total", "References that models invented.", "family"),
+		tokens:     counter("lakewarden_analysis_model_tokens_total", "Tokens that models read (in) and wrote (out).", "family", "direction"),
+		cost:       counter("lakewarden_analysis_model_cost_dollars_total", "Cost of models with a configured price.", "family"),
+		repairs:    counter("lakewarden_analysis_model_repairs_total", "Replies of models that had to be asked for again.", "family"),
+		references: counter("lakewarden_analysis_model_dropped_references_total", "References that models invented.", "family"),
 	}
 	registerer.MustRegister(m.seconds, m.modelSeconds, m.tokens, m.cost, m.repairs, m.references)
 	return m

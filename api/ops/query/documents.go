@@ -46,7 +46,9 @@ func (o Stored) Check(ctx context.Context, a caller.Identity, s State) error {
 // KeepDocument stores a document that was made of the rows of some tables, as the result of
 // an operation. Only [Stored.Document] returns it. visible describes it for everybody who
 // may read the record of the operation, so it holds no value of a row.
-func (o Stored) KeepDocument(ctx context.Context, t *operation.Task, s State, document []byte, visible any) (done operation.Done, err error) {
+func (o Stored) KeepDocument(
+	ctx context.Context, t *operation.Task, s State, document []byte, visible any,
+) (done operation.Done, err error) {
 	room := &room{most: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
 		return o.Runner.Reserve(ctx, t.Operation.ID, bytes, o.OrgBytes)
 	}}

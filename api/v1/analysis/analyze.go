@@ -131,7 +131,8 @@ func addDocument[I any](api huma.API, rt v1.Route, handler func(context.Context,
 func answer(
 	ctx context.Context, analyses *use.Service, path v1.TablePath, prefer v1.Prefer, r use.Request,
 ) (reply, *catalog.Operation, error) {
-	out, goesOn, err := analyses.Analyze(ctx, path.Path(), r, patience(analyses.Operations, prefer), func(r use.Reply) any { return replyOf(r) })
+	encode := func(r use.Reply) any { return replyOf(r) }
+	out, goesOn, err := analyses.Analyze(ctx, path.Path(), r, patience(analyses.Operations, prefer), encode)
 	if err != nil || goesOn != nil {
 		return reply{}, goesOn, err
 	}

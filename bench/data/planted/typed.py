@@ -8,22 +8,22 @@ import ipaddress
 import uuid
 
 FIRST = """
-    Aleksander Amina Anouk Beatriz Camille Carlos Chiara Dagmar David Dimitri Elena Emma Fatima Femke Giulia Grace Hannah Haruto Henrik
-    Ingrid Ivan James Jonas Katarzyna Kwame Laura Leila Liam Lucia Magnus Maria Mateusz Michael Nadia Niamh Olivia Oskar Paulo Priya
-    Rafael Robert Rosa Samuel Sanne Sofia Svetlana Tariq Thomas Tomas Ursula Viktor William Xenia Yara Yusuf Zofia
+    Aleksander Amina Anouk Beatriz Camille Carlos Chiara Dagmar Dragan Dimitri Elena Edda Fatima Femke Giulia Gwendolyn Hedvig Haruto Henrik
+    Ingrid Ivan Jarmila Jonas Katarzyna Kwame Lidia Leila Liam Lucia Magnus Maria Mateusz Michael Nadia Niamh Olivia Oskar Paulo Priya
+    Rafael Radomir Rosa Samuel Sanne Sofia Svetlana Tariq Thandiwe Tomas Ursula Viktor William Xenia Yara Yusuf Zofia
 """.split()
 LAST = """
-    Abubakar Andersson Bakker Barros Bauer Becker Bianchi Brown Carvalho Castillo Chen Clark Costa Davies Demir Dubois Eriksson Evans
-    Fernandes Fischer Garcia Gonzalez Gupta Haddad Hansen Hernandez Hughes Ivanova Jansen Johnson Jovanovic Kaya Keller Kim Kowalczyk
-    Larsen Lewis Lopez Martin Mbeki Meyer Moretti Nakamura Nguyen Nielsen Novotny Okafor Olsen Pereira Petrov Ricci Roberts Rossi Sato
-    Schneider Silva Smith Suzuki Taylor Toth Urbina Varga Virtanen Walker Wilson Yilmaz Zhang Zimmermann
+    Abubakar Andersson Bakker Barros Bjarnason Bogdanov Bianchi Balogun Carvalho Castillo Chukwu Cavalcanti Costa Davies Demir Dubois Eriksson Eskildsen
+    Fernandes Fischer Gallardo Goncharov Gupta Haddad Hansen Hernandez Hakimi Ivanova Jansen Jaziri Jovanovic Kaya Keller Kim Kowalczyk
+    Larsen Lindqvist Lundgren Mazur Mbeki Meyer Moretti Nakamura Nguyen Nielsen Novotny Okafor Olsen Pereira Petrov Ricci Rahimi Rossi Sato
+    Schneider Silva Sandoval Suzuki Takahashi Toth Urbina Varga Virtanen Wojcik Wierzbicki Yilmaz Zhang Zimmermann
 """.split()
 CITIES = [
-    "Aberdeen", "Antwerp", "Barcelona", "Bergen", "Bologna", "Boston", "Brno", "Cairo", "Chicago", "Cologne", "Cork", "Dallas", "Denver",
-    "Dresden", "Durban", "Fukuoka", "Ghent", "Graz", "Hamburg", "Houston", "Kyoto", "Lagos", "Leipzig", "Lima", "London", "Lyon", "Madrid",
-    "Manchester", "Melbourne", "Montreal", "Munich", "Nairobi", "New York", "Osaka", "Oslo", "Ottawa", "Paris", "Porto", "Poznan",
-    "Rotterdam", "San Diego", "Santiago", "Sao Paulo", "Seattle", "Seville", "Stockholm", "Sydney", "Tampere", "Toronto", "Turin",
-    "Utrecht", "Valencia", "Vancouver", "Vienna", "Vilnius", "Warsaw", "Wellington", "Zurich",
+    "Aberdeen", "Antwerp", "Bilbao", "Bergen", "Bologna", "Braga", "Brno", "Catania", "Cluj", "Cologne", "Cork", "Debrecen", "Dijon",
+    "Dresden", "Durban", "Fukuoka", "Ghent", "Graz", "Haarlem", "Halifax", "Kyoto", "Lagos", "Leipzig", "Lima", "Linz", "Lodz", "Malmo",
+    "Maribor", "Medellin", "Montreal", "Munich", "Nairobi", "New York", "Osaka", "Oslo", "Ottawa", "Plovdiv", "Porto", "Poznan",
+    "Rotterdam", "San Diego", "Santiago", "Sao Paulo", "Split", "Seville", "Stockholm", "Szeged", "Tampere", "Trieste", "Turin",
+    "Utrecht", "Valencia", "Varna", "Vienna", "Vilnius", "Warsaw", "Wellington", "Zurich",
 ]
 COUNTRIES = [
     "Argentina", "Australia", "Austria", "Belgium", "Brazil", "Canada", "Chile", "Colombia", "Czech Republic", "Denmark", "Egypt",
