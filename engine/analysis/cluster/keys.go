@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -122,7 +123,7 @@ func (k *keyer) keys(text string) keys {
 		}
 		fingerprint = (fingerprint ^ ' ') * prime
 	}
-	return keys{fingerprint, k.hashGrams(2), k.hashGrams(1)}
+	return keys{fingerprint, k.hashBigrams(), k.hashLetters()}
 }
 
 // The constants of the hash FNV-1a.
@@ -131,21 +132,41 @@ const (
 	prime  = 1099511628211
 )
 
-// hashGrams returns the hash of the set of sequences of n characters, where n is 1 or 2.
-func (k *keyer) hashGrams(n int) uint64 {
+// hashBigrams returns the hash of the set of sequences of two characters.
+func (k *keyer) hashBigrams() uint64 {
 	k.grams = k.grams[:0]
-	if len(k.runes) < n {
+	if len(k.runes) == 1 {
 		k.grams = append(k.grams, uint64(k.runes[0])<<32)
 	}
-	for i := range max(0, len(k.runes)-n+1) {
-		gram := uint64(k.runes[i])
-		if n == 2 {
-			gram = gram<<32 | uint64(k.runes[i+1])
-		}
-		k.grams = append(k.grams, gram)
+	for i := range len(k.runes) - 1 {
+		k.grams = append(k.grams, uint64(k.runes[i])<<32|uint64(k.runes[i+1]))
 	}
+	return k.hashGrams(offset)
+}
+
+// hashLetters returns the hash of the set of characters.
+func (k *keyer) hashLetters() uint64 {
+	k.grams = k.grams[:0]
+	var low, high uint64 // the characters of ASCII
+	for _, r := range k.runes {
+		switch {
+		case r < 64:
+			low |= 1 << r
+		case r < 128:
+			high |= 1 << (r - 64)
+		default:
+			k.grams = append(k.grams, uint64(r))
+		}
+	}
+	hash := (offset ^ low) * prime
+	hash ^= hash >> 29
+	hash = (hash ^ high) * prime
+	return k.hashGrams(hash ^ hash>>29)
+}
+
+// hashGrams adds the set of grams to a hash.
+func (k *keyer) hashGrams(hash uint64) uint64 {
 	slices.Sort(k.grams)
-	hash := uint64(offset)
 	for _, gram := range slices.Compact(k.grams) {
 		hash = (hash ^ gram) * prime
 		hash ^= hash >> 29
@@ -177,9 +198,17 @@ func groupsBy(all []keys, key func(keys) uint64) [][]int32 {
 		key   uint64
 		index int32
 	}
-	entries := make([]entry, 0, len(all))
+	// Most keys are those of one form, which need not be sorted.
+	seen := make([]uint8, 1<<bits.Len(uint(4*len(all))))
+	bucket := func(k uint64) uint64 { return (k ^ k>>32) & uint64(len(seen)-1) }
 	for i := range all {
-		if k := key(all[i]); k != 0 {
+		if b := bucket(key(all[i])); seen[b] < 2 {
+			seen[b]++
+		}
+	}
+	var entries []entry
+	for i := range all {
+		if k := key(all[i]); k != 0 && seen[bucket(k)] > 1 {
 			entries = append(entries, entry{k, int32(i)})
 		}
 	}

@@ -41,6 +41,8 @@ type nearIndex struct {
 	// halves maps the hashes of lengths and first or last letters to forms.
 	halves map[uint64][]int32
 	sounds map[string][]int32
+	// known has a bit for each hash of halves, to look up only few that are not there.
+	known [1 << 16]uint64
 	// bySound reports that sounds are compared, too.
 	bySound bool
 }
@@ -71,7 +73,7 @@ func (c *clustering) joinNear(all []keys) {
 		}
 		total += c.forms[i].Rows
 	}
-	x := nearIndex{halves: map[uint64][]int32{}, sounds: map[string][]int32{}, bySound: len(c.forms) <= maxSounds}
+	x := &nearIndex{halves: map[uint64][]int32{}, sounds: map[string][]int32{}, bySound: len(c.forms) <= maxSounds}
 	var k keyer
 	for i := range c.forms {
 		if len(x.forms) == maxNear {
@@ -136,6 +138,7 @@ func (x *nearIndex) add(k *keyer, v Form, index int32) {
 	x.forms, x.index, x.letters = append(x.forms, partsOf(v)), append(x.index, index), append(x.letters, slices.Clone(letters))
 	middle := len(letters) / 2
 	for _, h := range []uint64{half(len(letters), false, letters[:middle]), half(len(letters), true, letters[middle:])} {
+		x.known[h>>6&0xffff] |= 1 << (h & 63)
 		if len(x.halves[h]) < maxBlock {
 			x.halves[h] = append(x.halves[h], at)
 		}
@@ -146,6 +149,14 @@ func (x *nearIndex) add(k *keyer, v Form, index int32) {
 	if sound := similarity.Phonetic(v.Text); len(sound) >= 3 && len(x.sounds[sound]) < maxBlock {
 		x.sounds[sound] = append(x.sounds[sound], at)
 	}
+}
+
+// at returns the forms with a half.
+func (x *nearIndex) at(half uint64) []int32 {
+	if x.known[half>>6&0xffff]>>(half&63)&1 == 0 {
+		return nil
+	}
+	return x.halves[half]
 }
 
 // nearest returns the most frequent form that a rare form may be a misspelling of.
@@ -176,10 +187,10 @@ func (x *nearIndex) nearest(k *keyer, v Form, index int32) near {
 	for length := len(letters) - 1; length <= len(letters)+1; length++ {
 		middle := length / 2
 		if middle <= len(letters) {
-			consider(x.halves[half(length, false, letters[:middle])], byEdit, 1)
+			consider(x.at(half(length, false, letters[:middle])), byEdit, 1)
 		}
 		if tail := len(letters) - (length - middle); tail >= 0 {
-			consider(x.halves[half(length, true, letters[tail:])], byEdit, 1)
+			consider(x.at(half(length, true, letters[tail:])), byEdit, 1)
 		}
 	}
 	if !best.found && len(letters) >= 7 && len(x.sounds) > 0 {
