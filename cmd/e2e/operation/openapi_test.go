@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api"
+	"github.com/lakewarden/lakewarden/api/ops/analysis"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 )
 
@@ -27,7 +28,9 @@ const openAPIFile = "../../../docs/openapi.json"
 // describedRouter is the router of the server without anything behind it.
 func describedRouter(t testing.TB) (chi.Routes, *huma.OpenAPI) {
 	t.Helper()
-	handler, spec := api.NewRouter(api.Deps{Queries: &query.Service{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{}, Version: "1"})
+	handler, spec := api.NewRouter(api.Deps{
+		Queries: &query.Service{}, Analyses: &analysis.Service{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{}, Version: "1",
+	})
 	return handler.(chi.Routes), spec
 }
 
