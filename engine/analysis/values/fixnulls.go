@@ -182,11 +182,13 @@ func placeholdersOf(ctx context.Context, in analysis.Input, p profile) ([]found,
 			}
 		}
 	case analysis.KindInteger, analysis.KindDecimal, analysis.KindFloat, analysis.KindDate, analysis.KindTimestamp:
-		more, err := outsiders(ctx, in, c, c.Kind() == analysis.KindDate || c.Kind() == analysis.KindTimestamp)
-		if err != nil {
-			return nil, err
+		if p.distinct >= 3 { // fewer do not tell what is ordinary
+			more, err := outsiders(ctx, in, c, c.Kind() == analysis.KindDate || c.Kind() == analysis.KindTimestamp)
+			if err != nil {
+				return nil, err
+			}
+			out = more
 		}
-		out = more
 		if c.Kind() == analysis.KindFloat {
 			n, err := in.Rows(ctx, "isnan("+c.Quoted()+")", c)
 			if err != nil {

@@ -43,7 +43,7 @@ func (w *domainWork) rangeOf(ctx context.Context, p profile) (suggestion, bool, 
 	c := p.column
 	times := c.Kind() == analysis.KindDate || c.Kind() == analysis.KindTimestamp
 	place, ok := placeOf(c, times)
-	if !ok || c.Key || c.Unique {
+	if !ok || c.Key || c.Unique || p.distinct < 3 {
 		return suggestion{}, false, nil
 	}
 	s, err := spreadOf(ctx, w.in, c, place)

@@ -1,9 +1,11 @@
 package values
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/analysis"
@@ -53,16 +55,16 @@ func spreadOf(ctx context.Context, in analysis.Input, c analysis.Column, place s
 		source += " AND length(" + cell(c) + ") <= 40"
 	}
 	source += " GROUP BY " + cell(c) + ") AS g"
-	part := func(list, order string) string {
-		return "(SELECT " + list + " AS list, CAST(v AS VARCHAR) AS text, x, n FROM p ORDER BY " + order + " LIMIT " +
-			strconv.Itoa(spreadSize) + ")"
-	}
-	sql := "WITH p AS (SELECT * FROM (SELECT v, " + place + " AS x, n FROM " + source + ") AS q WHERE isfinite(x)) " +
-		"SELECT list, text, x, n FROM (" +
-		part("1", "x, v") + " UNION ALL " + part("2", "x DESC, v DESC") + " UNION ALL " + part("3", "n DESC, x, v") +
-		" UNION ALL SELECT 0, '', CAST(count(*) AS DOUBLE), CAST(coalesce(sum(n), 0) AS BIGINT) FROM p) AS u" +
-		" ORDER BY list, CASE list WHEN 1 THEN x WHEN 2 THEN -x ELSE -n END, x, text"
-	sql = "SELECT CAST(list AS BIGINT), text, x, n FROM (" + sql + ") AS t"
+	// One pass over the values: the lists are of structs, which sort by their members.
+	size := strconv.Itoa(spreadSize)
+	sql := "SELECT CAST(e.list AS BIGINT), e.text, CAST(e.x AS DOUBLE), CAST(e.n AS BIGINT) FROM (SELECT unnest(list_concat(list_concat(" +
+		"list_transform(low, lambda s: {'list': 1, 'text': s.text, 'x': s.x, 'n': s.n}), " +
+		"list_transform(high, lambda s: {'list': 2, 'text': s.text, 'x': s.x, 'n': s.n})), list_concat(" +
+		"list_transform(common, lambda s: {'list': 3, 'text': s.text, 'x': -s.x, 'n': s.n}), " +
+		"[{'list': 0, 'text': '', 'x': distinct_values, 'n': total}]))) AS e FROM (SELECT min({'x': x, 'text': text, 'n': n}, " + size +
+		") AS low, max({'x': x, 'text': text, 'n': n}, " + size + ") AS high, max({'n': n, 'x': -x, 'text': text}, " + size +
+		") AS common, CAST(count(*) AS DOUBLE) AS distinct_values, CAST(coalesce(sum(n), 0) AS BIGINT) AS total FROM " +
+		"(SELECT CAST(v AS VARCHAR) AS text, " + place + " AS x, n FROM " + source + ") AS q WHERE isfinite(x)) AS a) AS u"
 	var s spread
 	err := in.Each(ctx, sql, func(r engine.Row) error {
 		p := point{r.Text(1), r.Float64(2), r.Int64(3)}
@@ -84,9 +86,10 @@ func spreadOf(ctx context.Context, in analysis.Input, c analysis.Column, place s
 
 // sort puts the lists in order.
 func (s *spread) sort() {
-	slices.SortStableFunc(s.low, func(a, b point) int { return compare(a.x, b.x) })
-	slices.SortStableFunc(s.high, func(a, b point) int { return compare(b.x, a.x) })
-	slices.SortStableFunc(s.common, func(a, b point) int { return compare(float64(b.rows), float64(a.rows)) })
+	byText := func(a, b point) int { return strings.Compare(a.text, b.text) }
+	slices.SortFunc(s.low, func(a, b point) int { return cmp.Or(cmp.Compare(a.x, b.x), byText(a, b)) })
+	slices.SortFunc(s.high, func(a, b point) int { return cmp.Or(cmp.Compare(b.x, a.x), byText(b, a)) })
+	slices.SortFunc(s.common, func(a, b point) int { return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(a.x, b.x), byText(a, b)) })
 }
 
 func compare(a, b float64) int {
