@@ -60,7 +60,7 @@ func TestFormsOfOneValueAreFound(t *testing.T) {
 		"Krzysztof":               {"Kryzsztof", "Krzystof"},
 		"Mississippi":             {"Missisippi", "Mississipi", "Misissippi", "Missisipi"},
 		"Massachusetts":           {"Massachussets", "Massachusets", "Massachusettes", "Masachusetts"},
-		"Philadelphia":            {"Filadelphia", "Philadelfia", "Philadelpia", "Phialdelphia"},
+		"Philadelphia":            {"Philadelfia", "Philadelpia", "Phialdelphia"},
 		"Pneumonia":               {"Pnuemonia", "Pneumonía", "Pneunomia"},
 		"International Business":  {"Internatoinal Business", "International Busines", "INTERNATIONAL-BUSINESS"},
 		"Smith, John":             {"John Smith", "Smith,John"},
@@ -78,9 +78,6 @@ func TestFormsOfOneValueAreFound(t *testing.T) {
 		lake := analysistest.New(t, "SELECT "+list("c", "VARCHAR", texts))
 		found, a := clusters(t, many(lake))
 		for _, v := range variants {
-			if v == "Filadelphia" {
-				continue // another first letter is not taken for a misspelling
-			}
 			require.Equal(t, canonical, found[v], "%q of %q", v, canonical)
 		}
 		require.Len(t, a.Proposals, 1)
