@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,8 +20,13 @@ func (r *runner) judgeDuplicates(ctx context.Context, p *planted) error {
 		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
 		var result struct {
 			Clusters []struct {
+				ID   int   `json:"id"`
 				Rows []int `json:"rows"`
 			} `json:"clusters"`
+			Members []struct {
+				Cluster int               `json:"cluster"`
+				Key     map[string]string `json:"key"`
+			} `json:"members"`
 			Rows []citedRow `json:"rows"`
 		}
 		answer, took, err := r.ask(ctx, p, "people", "find_duplicates", nil, &result)
@@ -28,9 +34,18 @@ func (r *runner) judgeDuplicates(ctx context.Context, p *planted) error {
 			return err
 		}
 		ids := rowIDs(result.Rows)
+		members := map[int][]int{} // ids of the rows of a cluster
+		for _, m := range result.Members {
+			if id, err := strconv.Atoi(m.Key["id"]); err == nil {
+				members[m.Cluster] = append(members[m.Cluster], id)
+			}
+		}
 		clusters = clusters[:0]
 		for _, cluster := range result.Clusters {
-			var known []int
+			known := members[cluster.ID]
+			if known != nil {
+				cluster.Rows = nil // the same rows, as far as they are shown
+			}
 			for _, row := range cluster.Rows {
 				if id, ok := ids[row]; ok {
 					known = append(known, id)

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -43,14 +44,18 @@ func (r *runner) judgeStandardize(ctx context.Context, p *planted) error {
 // valueClusters is the result of standardize_values.
 type valueClusters struct {
 	Columns []struct {
-		Column   string `json:"column"`
-		Clusters []struct {
-			Canonical string `json:"canonical"`
-			Variants  []struct {
-				Value string `json:"value"`
-			} `json:"variants"`
-		} `json:"clusters"`
+		Column     string         `json:"column"`
+		Clusters   []valueCluster `json:"clusters"`
+		Candidates []valueCluster `json:"candidates"` // by a key alone
 	} `json:"columns"`
+}
+
+// valueCluster is a value with its forms.
+type valueCluster struct {
+	Canonical string `json:"canonical"`
+	Variants  []struct {
+		Value string `json:"value"`
+	} `json:"variants"`
 }
 
 // values returns the values of each cluster of a column, the canonical one included; all columns
@@ -60,7 +65,7 @@ func (v valueClusters) values(column string) (all [][]string) {
 		if column != "" && c.Column != column {
 			continue
 		}
-		for _, cluster := range c.Clusters {
+		for _, cluster := range slices.Concat(c.Clusters, c.Candidates) {
 			values := []string{cluster.Canonical}
 			for _, variant := range cluster.Variants {
 				values = append(values, variant.Value)

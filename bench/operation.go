@@ -28,6 +28,7 @@ func (c *client) complete(ctx context.Context, path string, body, result any) er
 	}
 	var operation struct {
 		ID     string          `json:"id"`
+		Kind   string          `json:"kind"`
 		State  string          `json:"state"`
 		Result json.RawMessage `json:"result"`
 		Error  json.RawMessage `json:"error"`
@@ -44,6 +45,9 @@ func (c *client) complete(ctx context.Context, path string, body, result any) er
 		}
 		switch operation.State {
 		case "succeeded":
+			if operation.Kind == "analyze" { // whose answer is for its owner only
+				return c.call(ctx, http.MethodGet, "/v1/operations/"+operation.ID+"/analysis", nil, result)
+			}
 			return json.Unmarshal(operation.Result, result)
 		case "failed", "cancelled":
 			return fmt.Errorf("operation %s: %s", operation.State, operation.Error)

@@ -20,7 +20,7 @@ func (s *Store) CreateOperation(ctx context.Context, operation catalog.NewOperat
 // operationScopes returns the scopes with one of which work of a kind is started.
 func operationScopes(kind catalog.OperationKind) []auth.Scope {
 	switch kind {
-	case catalog.OperationQuery:
+	case catalog.OperationQuery, catalog.OperationAnalyze:
 		return []auth.Scope{auth.ScopeTablesQuery}
 	case catalog.OperationDiscover:
 		return []auth.Scope{auth.ScopeStorageWrite, auth.ScopeStorageConfigure}

@@ -386,7 +386,7 @@ func TestNarrowCredentialsDoNotCancelOtherWork(t *testing.T) {
 	starts := map[catalog.OperationKind][]auth.Scope{
 		catalog.OperationQuery: {auth.ScopeTablesQuery}, catalog.OperationDiscover: {auth.ScopeStorageWrite, auth.ScopeStorageConfigure},
 		catalog.OperationOptimize: {auth.ScopeTablesModify}, catalog.OperationVacuum: {auth.ScopeTablesModify},
-		catalog.OperationMove: {auth.ScopeStorageWrite}, catalog.OperationAnalyze: {auth.ScopeTablesModify},
+		catalog.OperationMove: {auth.ScopeStorageWrite}, catalog.OperationAnalyze: {auth.ScopeTablesQuery},
 		catalog.OperationValidate: {auth.ScopeTablesModify, auth.ScopeDomainsWrite},
 		catalog.OperationRewrite:  {auth.ScopeTablesModify, auth.ScopeDomainsWrite},
 	}

@@ -49,8 +49,10 @@ type clustering struct {
 }
 
 // Of returns the clusters among different forms, which are in the order of their rows from the
-// most, then of their texts. The clusters with the most rows come first.
-func Of(forms []Form) []Cluster {
+// most, then of their texts. The clusters with the most rows come first. Candidates are the
+// groups of forms with an equal key that the clusters keep apart: most likely their keys are
+// equal by chance.
+func Of(forms []Form) (clusters, candidates []Cluster) {
 	c := &clustering{forms: forms, parent: make([]int32, len(forms)), method: make([]uint8, len(forms)),
 		confidence: make([]float32, len(forms)), few: len(forms) <= 12}
 	for i := range c.parent {
@@ -62,7 +64,36 @@ func Of(forms []Form) []Cluster {
 	c.joinGroups(groups[1], byBigrams)
 	c.joinGroups(groups[2], byLetters)
 	c.joinNear(all)
-	return c.clusters()
+	return c.clusters(), c.candidates(groups[:2])
+}
+
+// keyOnly is the confidence of a candidate.
+const keyOnly = 0.3
+
+// candidates returns the groups by fingerprint and bigrams whose forms are not in one cluster.
+func (c *clustering) candidates(groups [][][]int32) []Cluster {
+	var out []Cluster
+	for i, ofMethod := range groups {
+		for _, group := range ofMethod {
+			if !slices.ContainsFunc(group, func(j int32) bool { return c.root(j) != c.root(group[0]) }) {
+				continue
+			}
+			one := Cluster{Method: methodNames[byFingerprint+i], Confidence: keyOnly}
+			for _, j := range group[:min(maxGroup, len(group))] {
+				one.Forms, one.Rows = append(one.Forms, c.forms[j]), one.Rows+c.forms[j].Rows
+			}
+			out = append(out, one)
+		}
+	}
+	sortClusters(out)
+	return out
+}
+
+// sortClusters sorts clusters by their rows, from the most, then by their texts.
+func sortClusters(list []Cluster) {
+	slices.SortFunc(list, func(a, b Cluster) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Forms[0].Text, b.Forms[0].Text), cmp.Compare(a.Method, b.Method))
+	})
 }
 
 func (c *clustering) root(i int32) int32 {
@@ -120,7 +151,7 @@ func nearby(a, b string) bool {
 func (c *clustering) joinGroups(groups [][]int32, method int) {
 	var k keyer
 	for _, group := range groups {
-		group = slices.DeleteFunc(group[:min(maxGroup, len(group))], func(i int32) bool { return c.root(i) != i })
+		group = slices.DeleteFunc(slices.Clone(group[:min(maxGroup, len(group))]), func(i int32) bool { return c.root(i) != i })
 		if len(group) < 2 {
 			continue
 		}
@@ -167,9 +198,7 @@ func (c *clustering) clusters() []Cluster {
 		canonical(one.Forms)
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(a, b Cluster) int {
-		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Forms[0].Text, b.Forms[0].Text))
-	})
+	sortClusters(out)
 	return out
 }
 

@@ -247,7 +247,8 @@ func frequent(all []counted) (set []counted, rows int64) {
 	for i, v := range all {
 		forms[i] = cluster.Form{Text: v.text, Rows: v.rows}
 	}
-	for _, c := range cluster.Of(forms) {
+	clusters, _ := cluster.Of(forms)
+	for _, c := range clusters {
 		for _, v := range c.Forms[1:] {
 			variants[v.Text] = true
 		}

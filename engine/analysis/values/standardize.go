@@ -29,6 +29,7 @@ type FormsColumn struct {
 	DistinctValues int64     `json:"distinctValues" doc:"Number of distinct values that were compared"`
 	Clusters       []Cluster `json:"clusters" doc:"Those with the most rows first"`
 	TotalClusters  int       `json:"totalClusters" doc:"Number of clusters found, also of those left out"`
+	Candidates     []Cluster `json:"candidates" doc:"Values that only have a key in common, most likely by chance; none is proposed"`
 }
 
 // Cluster is a value with its forms.
@@ -56,8 +57,11 @@ const (
 	// maxProposedForms and maxProposedText bound the forms of one proposal, and their length.
 	maxProposedForms = 1_000
 	maxProposedText  = 24 << 10
-	// maxShownText bounds the texts of the result, and of all proposals, in bytes.
+	// maxShownText bounds the texts of all proposals, in bytes, and those of the result for a
+	// small limit.
 	maxShownText = 64 << 10
+	// maxClusterText is what each cluster of the limit adds to maxShownText.
+	maxClusterText = 400
 	// freeText is the average length of texts that are not values but prose.
 	freeText = 60
 )
@@ -107,6 +111,8 @@ type columnClusters struct {
 	clusters []cluster.Cluster
 	// total is the number of clusters, also of those that are left out of clusters.
 	total int
+	// candidates are forms that only have a key in common.
+	candidates []cluster.Cluster
 }
 
 // column finds the clusters of a column.
@@ -123,13 +129,15 @@ func (w *formsWork) column(ctx context.Context, p profile) error {
 		return nil
 	}
 	w.result.Analysed++
-	clusters := withoutWords(cluster.Of(forms))
-	if len(clusters) == 0 {
+	clusters, candidates := cluster.Of(forms)
+	clusters, candidates = withoutWords(clusters), withoutWords(candidates)
+	if len(clusters)+len(candidates) == 0 {
 		return nil
 	}
 	w.result.Clusters += len(clusters)
 	kept := clusters[:min(len(clusters), max(w.in.Limit, maxProposedForms))]
-	w.found = append(w.found, columnClusters{p.column, int64(len(forms)), slices.Clone(kept), len(clusters)})
+	w.found = append(w.found, columnClusters{p.column, int64(len(forms)), slices.Clone(kept), len(clusters),
+		slices.Clone(candidates[:min(len(candidates), w.in.Limit)])})
 	return nil
 }
 
@@ -168,10 +176,11 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 	var sentences []string
 	sum, shown := 0.0, 0
 	for i, found := range w.found {
-		if allowed[i] == 0 {
+		if allowed[i]+len(found.candidates) == 0 {
 			continue
 		}
-		out := FormsColumn{Column: found.column.Name, DistinctValues: found.distinct, Clusters: []Cluster{}, TotalClusters: found.total}
+		out := FormsColumn{Column: found.column.Name, DistinctValues: found.distinct, Clusters: []Cluster{}, TotalClusters: found.total,
+			Candidates: []Cluster{}}
 		for _, c := range found.clusters[:allowed[i]] {
 			shown++
 			sum += c.Confidence
@@ -184,6 +193,9 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", quote(found.column.Name), quote(c.Forms[0].Text),
 					quote(c.Forms[1].Text), tag))
 			}
+		}
+		for _, c := range found.candidates {
+			out.Candidates = append(out.Candidates, w.shownCluster(c))
 		}
 		w.result.Columns = append(w.result.Columns, out)
 		proposals, err := w.propose(ctx, found, len(out.Clusters))
@@ -231,7 +243,7 @@ func (w *formsWork) shownCluster(c cluster.Cluster) Cluster {
 	out := Cluster{Canonical: c.Forms[0].Text, Confidence: math.Round(100*c.Confidence) / 100, Method: c.Method, Rows: c.Rows,
 		Variants: []Form{}, TotalVariants: len(c.Forms)}
 	for i, f := range c.Forms[:min(maxVariants, len(c.Forms))] {
-		if w.shownText += len(f.Text); i > 1 && w.shownText > maxShownText {
+		if w.shownText += len(f.Text); i > 1 && w.shownText > maxShownText+w.in.Limit*maxClusterText {
 			break
 		}
 		out.Variants = append(out.Variants, Form{f.Text, f.Rows})
