@@ -2,8 +2,8 @@ package worlds_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,8 +82,6 @@ func (w *writeWorlds) alikeLater(caller *harness.Client, body object) {
 
 // anonymous replaces the name of a world's table in an answer.
 func (w *writeWorlds) anonymous(world int, text string) string {
-	name := fmt.Sprintf("w%d", world)
-	text = strings.ReplaceAll(text, "/"+name+"/", "/w/")
-	text = strings.ReplaceAll(text, name+" ", "w ")
+	text = regexp.MustCompile(fmt.Sprintf(`\bw%d\b`, world)).ReplaceAllString(text, "w")
 	return times.ReplaceAllString(uuids.ReplaceAllString(text, "id"), "time")
 }
