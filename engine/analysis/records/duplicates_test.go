@@ -247,3 +247,16 @@ func BenchmarkMillionRows(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(truth)), "rows")
 }
+
+// The day on which something is due says nothing that the day on which it was lent has not
+// said.
+func TestColumnsThatFollowFromOthersAreNoFurtherEvidence(t *testing.T) {
+	lake := analysistest.New(t, `SELECT range AS id, 40000 + CAST(hash(range) % 8000 AS BIGINT) AS book,
+		1 + CAST(hash(range + 70000) % 2500 AS BIGINT) AS reader, lent, lent + 28 AS due,
+		lent + CAST(hash(range + 90000) % 45 AS INTEGER) AS returned,
+		CAST(hash(range + 50000) % 3 AS BIGINT) AS renewals
+		FROM (SELECT range, DATE '2024-01-01' + CAST(hash(range + 30000) % 365 AS INTEGER) AS lent FROM range(1000))`)
+	answer, err := records.FindDuplicates(t.Context(), lake.Input(nil))
+	require.NoError(t, err)
+	require.Zero(t, answer.Result.(records.Duplicates).ClusterCount)
+}

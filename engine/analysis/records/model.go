@@ -169,6 +169,47 @@ func (m *model) estimateImplied() {
 			m.estimateImpliedBy(i)
 		}
 	})
+	for i := range t.fields {
+		for j := range i {
+			if t.derived(i, j) {
+				m.implied[i][j], m.implied[j][i] = 0, 0
+			}
+		}
+	}
+}
+
+// leastRepeats is the number of repeated values from which a column counts as derived from
+// another one.
+const leastRepeats = 20
+
+// derived reports whether two columns of codes, numbers or dates say the same: each value of
+// one occurs with one value of the other only, as a day and the day four weeks later.
+func (t *table) derived(i, j int) bool {
+	a, b := t.fields[i], t.fields[j]
+	if a.kind == words || b.kind == words || len(a.counts) != len(b.counts) {
+		return false
+	}
+	ofA, ofB := make([]uint32, len(a.counts)), make([]uint32, len(b.counts))
+	repeats := 0
+	for record := range t.records() {
+		row := t.row(record)
+		x, y := row[i], row[j]
+		if (x == 0) != (y == 0) {
+			return false
+		}
+		if x == 0 {
+			continue
+		}
+		if ofA[x] == 0 && ofB[y] == 0 {
+			ofA[x], ofB[y] = y, x
+			continue
+		}
+		if ofA[x] != y || ofB[y] != x {
+			return false
+		}
+		repeats++
+	}
+	return repeats >= leastRepeats
 }
 
 // estimateImpliedBy finds the columns that are often equal where field i is.
