@@ -50,8 +50,13 @@ func (t *table) newModel(doubt float64) *model {
 	m.matches, m.doubt = max(0.1*m.records, 1), doubt
 	for j := range t.fields {
 		m.match[j] = m.start(j)
-		if t.fields[j].kind == moment {
+		switch f := t.fields[j]; {
+		case f.kind == moment:
 			m.apart[j] = 2 // Events at other times are other events.
+		case f.kind == digits && f.bits > math.Log2(m.records)-3:
+			// Two other numbers that tell nearly every record from every other, such as the day
+			// of birth and the number of an insurance, are those of somebody else in one house.
+			m.apart[j] = 1
 		}
 	}
 	parallel(len(t.fields), func(j int) { m.estimateChance(j) })

@@ -301,18 +301,23 @@ func (m *model) tell(seen [][levels]float64, matches float64) {
 	}
 }
 
+// namingBits are the bits of words from which on a difference in them adds to one in a number
+// that tells records apart: another name and another number are those of somebody else.
+const namingBits = 5
+
 // plausible reports whether a pair agrees in enough columns to be records of one thing.
 func (m *model) plausible(p pair) bool {
-	agree, both, evidence, apart := 0.0, 0.0, 0, 0
+	agree, both, evidence, apart, named := 0.0, 0.0, 0, 0, 0
 	for j, f := range m.t.fields {
 		l := p.level(j)
 		if l == missing {
 			continue
 		}
 		if l == different {
-			if apart += m.apart[j]; apart >= 2 {
-				return false
+			if f.kind == words && f.bits >= namingBits {
+				named = 1
 			}
+			apart += m.apart[j]
 		}
 		weight := math.Sqrt(max(f.bits, 0))
 		both += weight
@@ -323,5 +328,5 @@ func (m *model) plausible(p pair) bool {
 			}
 		}
 	}
-	return agree >= 0.55*both && evidence >= min(2, len(m.t.fields))
+	return apart+min(apart, named) < 2 && agree >= 0.55*both && evidence >= min(2, len(m.t.fields))
 }
