@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,6 +55,12 @@ func (t Table) Replaced() catalog.DeltaID {
 
 // Policies returns the policies that govern the version.
 func (t Table) Policies() []catalog.Policy { return t.policies }
+
+// SameRules reports whether what the caller sees of two tables follows from the same policies,
+// role and attributes.
+func (t Table) SameRules(o Table) bool {
+	return t.policies.equal(o.policies) && t.own.User == o.own.User && t.own.Role == o.own.Role && maps.Equal(t.own.Attributes, o.own.Attributes)
+}
 
 // Filter returns the row filter, masks and hidden columns.
 func (t Table) Filter() sqlfilter.Filter { return t.seen.Filter }

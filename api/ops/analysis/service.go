@@ -135,7 +135,8 @@ func (o *Service) analyze(
 	defer func() { o.Metrics.ran(r.Action, reply.Model, time.Since(began), err) }()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	src := &source{service: o, caller: a, path: path, where: r.Where, tables: []access.Table{opened}, ends: began.Add(o.Timeout)}
+	src := &source{service: o, caller: a, path: path, where: r.Where, tables: []access.Table{opened}, described: map[int64]analysis.Table{},
+		ends: began.Add(o.Timeout)}
 	reply = Reply{Action: r.Action, Complete: opened.Whole(), Location: Location{Org: a.Org, Path: path, Table: opened.Located().DeltaID}}
 	if reply.Table, err = src.describe(ctx, opened); err != nil {
 		return reply, state, err
@@ -144,7 +145,10 @@ func (o *Service) analyze(
 	if err != nil {
 		return reply, state, err
 	}
-	before, err := o.Stored.State(ctx, a, opened)
+	if err := src.openVersions(ctx, r); err != nil {
+		return reply, state, err
+	}
+	before, err := o.Stored.State(ctx, a, src.tables...)
 	if err != nil {
 		return reply, state, err
 	}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,9 @@ type source struct {
 	caller  caller.Identity
 	path    access.Path
 	where   string
-	// tables are the versions that statements may read.
-	tables []access.Table
+	// tables are the versions that statements may read, described has the older ones.
+	tables    []access.Table
+	described map[int64]analysis.Table
 	// ends is the time at which the whole analysis must have ended.
 	ends time.Time
 }
@@ -58,14 +60,23 @@ func (s *source) query(ctx context.Context, sql string) (engine.Result, error) {
 	return blamed{rows, s}, nil
 }
 
-// own returns an error if a statement reads more than the table of the analysis.
+// own returns an error if a statement reads more than the table of the analysis, or if it
+// reads that under other rules. A version of a replaced table counts as another table, unless
+// the analysis is about it.
 func (s *source) own(basis access.Basis) error {
 	if basis.Lists() {
 		return errOtherTables
 	}
 	for _, t := range basis.Tables() {
-		if t.Located().ID != s.tables[0].Located().ID {
+		if !slices.ContainsFunc(s.tables, func(o access.Table) bool {
+			return o.Located().ID == t.Located().ID && o.Replaced() == t.Replaced()
+		}) {
 			return errOtherTables
+		}
+		for _, o := range s.tables {
+			if o.Snapshot().Version() == t.Snapshot().Version() && !o.SameRules(t) {
+				return query.ErrResultStale
+			}
 		}
 	}
 	return nil
@@ -175,13 +186,34 @@ func (s *source) checks(ctx context.Context) ([]analysis.Check, error) {
 
 // older implements [analysis.Input.Older].
 func (s *source) older(ctx context.Context, version int64) (analysis.Table, error) {
+	if known, ok := s.described[version]; ok {
+		return known, nil
+	}
 	at := delta.AtVersion(version)
 	t, err := s.service.Tables.Open(ctx, s.caller, access.Ref{Path: s.path, At: &at, Rows: true})
 	if err != nil {
 		return analysis.Table{}, err
 	}
 	s.tables = append(s.tables, t)
-	return s.describe(ctx, t)
+	described, err := s.describe(ctx, t)
+	if err == nil {
+		s.described[version] = described
+	}
+	return described, err
+}
+
+// openVersions opens the older versions that a request is about, so that their rules are
+// part of the state from the beginning.
+func (s *source) openVersions(ctx context.Context, r Request) error {
+	for _, version := range []*int64{r.VersionFrom, r.VersionTo} {
+		if version == nil {
+			continue
+		}
+		if _, err := s.older(ctx, *version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkWhere refuses what is not a condition over the table.
