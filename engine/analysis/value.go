@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -26,7 +27,19 @@ func JSONValue(c Column, text *string) any {
 // Literal returns the SQL of a value of a column, given as DuckDB's text of it.
 func Literal(c Column, text string) string {
 	if c.Kind() == KindText {
+		return Quote(text)
+	}
+	return "CAST(" + Quote(text) + " AS " + c.Type.String() + ")"
+}
+
+// Quote returns the SQL of a text. A statement cannot hold the character NUL, but a text can.
+func Quote(text string) string {
+	if !strings.Contains(text, "\x00") {
 		return engine.QuoteString(text)
 	}
-	return "CAST(" + engine.QuoteString(text) + " AS " + c.Type.String() + ")"
+	parts := strings.Split(text, "\x00")
+	for i, part := range parts {
+		parts[i] = engine.QuoteString(part)
+	}
+	return "concat(" + strings.Join(parts, ", chr(0), ") + ")"
 }
