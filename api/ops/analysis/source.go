@@ -224,6 +224,6 @@ func (s *source) checkWhere(ctx context.Context, t analysis.Table) error {
 	unrestricted := t
 	unrestricted.Where = ""
 	return s.service.Queries.CheckCondition(ctx, s.caller, query.Condition{
-		Where: s.where, From: "FROM " + unrestricted.From(), Schema: s.path.Schema,
+		Where: s.where, From: "FROM " + unrestricted.From(), Schema: s.path.Schema, Repeats: true,
 	})
 }

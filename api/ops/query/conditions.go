@@ -62,6 +62,8 @@ type rowsAsked struct {
 	options sqlguard.Options
 	// from is the clause that names the table.
 	from string
+	// repeats is that of [Condition].
+	repeats bool
 	// relations resolves the tables of a statement over it.
 	relations func(context.Context, *sqlguard.Query) ([]sqlguard.Relation, error)
 	// names returns the names that a message may suggest.
@@ -73,8 +75,13 @@ type rowsAsked struct {
 // the expression does not tell its type, the engine binds it, without rows.
 func (o *Service) condition(ctx context.Context, where string, about rowsAsked) error {
 	read, err := o.Plans.expression(ctx, o.Limits.Guard, "where", where)
-	if err != nil || read.IsCondition() {
+	switch {
+	case err != nil:
 		return err
+	case about.repeats && read.Nondeterministic():
+		return fault.Invalid("where", "must select the same rows at any time: give values instead of the current time and random ones")
+	case read.IsCondition():
+		return nil
 	}
 	c := typeQuestion(where, about.from)
 	name, err := o.typeOf(ctx, c.sql.String(), about)
@@ -91,6 +98,9 @@ type Condition struct {
 	From, Schema string
 	// MaxStaleness is that of [Statement].
 	MaxStaleness *time.Duration
+	// Repeats reports that several statements hold the condition, which must select the same
+	// rows in all of them.
+	Repeats bool
 }
 
 // CheckCondition refuses what is not a condition, under the policies of the caller.
@@ -107,7 +117,7 @@ func (o *Service) CheckCondition(ctx context.Context, a caller.Identity, c Condi
 	ctx = o.watch(ctx, a, run)
 	defer run.work.Done()
 	err = o.condition(ctx, c.Where, rowsAsked{
-		key: roots.SessionKey(a), from: c.From, options: o.guardOptions(a, c.Schema), names: namesOf,
+		key: roots.SessionKey(a), from: c.From, repeats: c.Repeats, options: o.guardOptions(a, c.Schema), names: namesOf,
 		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
 			relations, err := o.read(ctx, a, v, statement.Tables(), c.Schema, c.MaxStaleness, run)
 			run.work.SetCheck(o.Tables.CheckBasis(a, run.basis))

@@ -94,6 +94,9 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{object{"action": "summary", "where": "nosuch = 1"}, 400, "where"},
 		{object{"action": "summary", "where": "id IN (SELECT id FROM " + s.Schema + ".refused)) OR (1 = 1"}, 422, "where"},
 		{object{"action": "summary", "where": "email IN (SELECT table_name FROM information_schema.tables)"}, 422, "where"},
+		{object{"action": "summary", "where": "random() < 0.5"}, 422, "where"},
+		{object{"action": "summary", "where": "id IN (SELECT id FROM " + s.Schema + ".refused USING SAMPLE 3)"}, 422, "where"},
+		{object{"action": "summary", "where": "bought < current_date"}, 422, "where"},
 		{object{"action": "summary", "surprise": 1}, 422, "surprise"},
 	} {
 		r := s.Admin.Call("POST", path+"/analyze", c.body)
