@@ -10,10 +10,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/analysis"
 )
 
-// applyingOf returns the request that makes a change.
+// applyingOf returns the request that makes a change, or nil if there is none.
 func applyingOf(at use.Location, change analysis.Change) *applying {
 	table := "/v1/tables/" + url.PathEscape(at.Path.Catalog) + "/" + url.PathEscape(at.Path.Schema) + "/" + url.PathEscape(at.Path.Table)
-	column := func(name string) string { return table + "/columns/" + url.PathEscape(name) }
+	settings := func(name, below string, body any) *applying {
+		switch name {
+		case "", ".", "..":
+			return nil // clients and servers clean the path, which would then name something else
+		}
+		return request("PUT", table+"/columns/"+url.PathEscape(name)+below, body)
+	}
 	switch c := change.(type) {
 	case analysis.UpdateRows:
 		return request("POST", table+"/rows/update", object{"where": c.Where, "set": c.Set})
@@ -22,13 +28,13 @@ func applyingOf(at use.Location, change analysis.Change) *applying {
 	case analysis.AddCheck:
 		return request("POST", table+"/constraints", object{"constraints": []object{{"name": c.Name, "expr": c.Expr}}})
 	case analysis.ForbidNull:
-		return request("PUT", column(c.Column)+"/settings", object{"isNullable": false})
+		return settings(c.Column, "/settings", object{"isNullable": false})
 	case analysis.MakeUnique:
-		return request("PUT", column(c.Column)+"/settings", object{"isUnique": true})
+		return settings(c.Column, "/settings", object{"isUnique": true})
 	case analysis.SetPrimaryKey:
 		return request("PUT", table+"/primary-key", object{"columns": c.Columns})
 	case analysis.ListDomain:
-		return request("PUT", column(c.Column)+"/domain/fixed", object{"values": c.Values})
+		return settings(c.Column, "/domain/fixed", object{"values": c.Values})
 	case analysis.RangeDomain:
 		bounds := object{}
 		for name, bound := range map[string]string{"min": c.Min, "max": c.Max} {
@@ -36,7 +42,7 @@ func applyingOf(at use.Location, change analysis.Change) *applying {
 				bounds[name] = bound
 			}
 		}
-		return request("PUT", column(c.Column)+"/domain/range", bounds)
+		return settings(c.Column, "/domain/range", bounds)
 	case analysis.MaskColumn:
 		// Administrators go on seeing the values, because somebody must be able to.
 		return request("POST", "/v1/organisations/"+url.PathEscape(string(at.Org))+"/policies", object{
