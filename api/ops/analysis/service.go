@@ -158,6 +158,9 @@ func (o *Service) analyze(
 		if answer, err = run(ctx, r.Action, in); err != nil {
 			return reply, state, timedOut(ctx, err)
 		}
+		if err = unrestrict(ctx, in, answer.Proposals); err != nil {
+			return reply, state, timedOut(ctx, err)
+		}
 		answer.Warnings = append([]string{}, answer.Warnings...)
 	}
 	if state, err = o.Stored.State(ctx, a, src.tables...); err != nil {

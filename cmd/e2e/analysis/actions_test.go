@@ -94,6 +94,34 @@ func TestProposalsAreAppliedByOneRequest(t *testing.T) {
 	}
 }
 
+// Proposals of an analysis of some rows change no others, and know of the other rows that a
+// rule would refuse.
+func TestProposalsForSomeRows(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	path := shop(t, s, "some")
+	for _, action := range []string{"fix_nulls", "standardize_values"} {
+		p := analyze(t, s.Admin, path, object{"action": action, "where": "id < 10 OR id < 200 -- some"})["proposals"].(list)[0].(object)
+		apply := p["apply"].(object)
+		written := s.Admin.OK("POST", apply["path"].(string), apply["body"])
+		require.Equal(t, p["effect"].(object)["rowsAffected"], written["updated"], "%v", apply)
+	}
+	violations := map[string]any{}
+	for _, action := range []string{"suggest_constraints", "suggest_domain"} {
+		for _, p := range analyze(t, s.Admin, path, object{"action": action, "where": "bought IS NOT NULL AND amount < 1000 -- some"})["proposals"].(list) {
+			p := p.(object)
+			if p["apply"] != nil {
+				violations[jsonText(p["columns"])+jsonText(p["apply"].(object)["body"])] = p["effect"].(object)["violations"]
+			}
+			if jsonText(p["columns"]) == `["id"]` {
+				require.Equal(t, 0.0, p["effect"].(object)["violations"], "%v", p)
+			}
+		}
+	}
+	require.Equal(t, 45.0, violations[`["bought"]{"isNullable":false}`], "%v", violations)
+	require.Equal(t, 0.0, violations[`["state"]{"values":["closed","held","open"]}`], "%v", violations)
+}
+
 func TestMappingsAreAppliedWithAFile(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
