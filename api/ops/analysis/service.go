@@ -34,6 +34,8 @@ type Service struct {
 	Limits Limits
 	// Cache remembers answers.
 	Cache *Cache
+	// Turns bounds the analyses that run at the same time.
+	Turns *Turns
 	// Timeout bounds an analysis.
 	Timeout time.Duration
 }
@@ -155,13 +157,9 @@ func (o *Service) analyze(
 	key := answerKey(before, in.Table, r)
 	answer, known := o.Cache.get(key)
 	if !known {
-		if answer, err = run(ctx, r.Action, in); err != nil {
+		if answer, err = o.run(ctx, a.Org, r.Action, in); err != nil {
 			return reply, state, timedOut(ctx, err)
 		}
-		if err = unrestrict(ctx, in, answer.Proposals); err != nil {
-			return reply, state, timedOut(ctx, err)
-		}
-		answer.Warnings = append([]string{}, answer.Warnings...)
 	}
 	if state, err = o.Stored.State(ctx, a, src.tables...); err != nil {
 		return reply, state, err
@@ -181,6 +179,21 @@ func (o *Service) analyze(
 	}
 	// A model may have taken its time.
 	return reply, state, o.Stored.Check(ctx, a, state)
+}
+
+// run runs an action in its turn.
+func (o *Service) run(ctx context.Context, org catalog.OrgID, action analysis.Action, in analysis.Input) (analysis.Answer, error) {
+	release, err := o.Turns.take(ctx, org)
+	if err != nil {
+		return analysis.Answer{}, err
+	}
+	defer release()
+	answer, err := run(ctx, action, in)
+	if err != nil {
+		return answer, err
+	}
+	answer.Warnings = append([]string{}, answer.Warnings...)
+	return answer, unrestrict(ctx, in, answer.Proposals)
 }
 
 // input returns what the analysis reads.

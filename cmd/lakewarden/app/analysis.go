@@ -54,8 +54,9 @@ func newAnalyses(
 ) *analysis.Service {
 	return &analysis.Service{
 		Store: store, Tables: queries.Tables, Rules: rules, Queries: queries, Stored: stored, Operations: operations, Audit: queries.Audit,
-		Metrics: analysis.NewMetrics(registry), Cache: analysis.NewCache(), Timeout: settings.MaxTimeout,
-		Limits: newAnalysisLimits(background, settings, store, log, s),
+		Metrics: analysis.NewMetrics(registry), Cache: analysis.NewCache(), Turns: analysis.NewTurns(),
+		Timeout: settings.MaxTimeout,
+		Limits:  newAnalysisLimits(background, settings, store, log, s),
 		Words: analysis.Words{
 			Providers: newModelProviders(settings, store, remote), Connect: newModelClients(settings, remote).connect,
 			VendorName: modelNames(settings).VendorName,
