@@ -78,7 +78,7 @@ func (c *Cache) get(key digest) (analysis.Answer, bool) { return c.answers.Get(k
 
 // put remembers an answer, unless it is large.
 func (c *Cache) put(key digest, answer analysis.Answer) {
-	text, err := json.Marshal(answer.Result)
+	text, err := json.Marshal(answer)
 	if err == nil && len(text) <= maxCachedAnswer {
 		c.answers.Add(key, answer)
 	}
