@@ -200,3 +200,23 @@ func TestOddTablesAreExamined(t *testing.T) {
 		})
 	}
 }
+
+// Many wide rows with long texts do not make an answer without bound.
+func TestAnswersAreBounded(t *testing.T) {
+	sql := "SELECT range AS id, CASE WHEN range % 331 = 7 THEN 5000.0 + range % 9973 ELSE hash(range) % 1000 / 10.0 END AS amount"
+	for i := range 38 {
+		sql += fmt.Sprintf(", repeat('😀', 200) AS t%d", i)
+	}
+	lake := analysistest.New(t, sql+" FROM range(100000)")
+	result, _ := detect(t, lake.Input(func(in *analysis.Input) {
+		in.Limit = 10_000
+		in.Columns = in.Columns[:2]
+		in.Table.PrimaryKey = []string{"id"}
+	}))
+	require.Greater(t, len(result.Rows), 250)
+	text, err := json.Marshal(result)
+	require.NoError(t, err)
+	require.Less(t, len(text), 8<<20)
+	last := result.Rows[len(result.Rows)-1]
+	require.Equal(t, *last.Key["id"], *last.Values["id"])
+}

@@ -12,6 +12,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 )
 
+const (
+	// maxShownBytes bounds the texts of the rows of an answer. Those of further rows are cut
+	// to briefText characters.
+	maxShownBytes = 4 << 20
+	briefText     = 20
+)
+
 // cite adds the findings up to the limit and reads their rows. It returns the rows.
 func (d *detector) cite(ctx context.Context, result *Result, cells []cell) ([]analysis.CitedRow, error) {
 	shown := cells[:min(len(cells), d.in.Limit)]
@@ -42,6 +49,7 @@ func (d *detector) cite(ctx context.Context, result *Result, cells []cell) ([]an
 			read = append(read, c)
 		}
 	}
+	bytes := 0
 	for part := range slices.Chunk(rows, perStatement) {
 		sql := fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s IN (%s) ORDER BY ALL", analysis.ShownAll(columns), d.identity(),
 			d.in.Table.From(read...), d.identity(), identities(part))
@@ -49,6 +57,7 @@ func (d *detector) cite(ctx context.Context, result *Result, cells []cell) ([]an
 			n := number[d.rows[r.Int64(len(columns))]]
 			if cited[n-1].Row == 0 {
 				cited[n-1] = d.in.Table.Cite(n, columns, r)
+				bytes = brief(cited[n-1], bytes)
 			}
 			return nil
 		})
@@ -66,6 +75,21 @@ func (d *detector) cite(ctx context.Context, result *Result, cells []cell) ([]an
 	}
 	result.Rows = append(result.Rows, cited...)
 	return cited, nil
+}
+
+// brief adds the size of the texts of a row to bytes, and cuts them once these are too many.
+func brief(row analysis.CitedRow, bytes int) int {
+	for name, value := range row.Values {
+		if value == nil {
+			continue
+		}
+		if text := []rune(*value); bytes > maxShownBytes && len(text) > briefText && row.Key[name] == nil {
+			cut := string(text[:briefText]) + "…"
+			row.Values[name] = &cut
+		}
+		bytes += len(*row.Values[name])
+	}
+	return bytes
 }
 
 // text tells what was found, with up to three examples.
