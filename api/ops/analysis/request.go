@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,16 +118,23 @@ func (r Request) columns(t analysis.Table) ([]analysis.Column, error) {
 	return out, nil
 }
 
-// checkKeys refuses keys that do not name visible columns.
+// maxExact is the number up to which a decoded JSON number is the one that was sent.
+const maxExact = 1<<53 - 1
+
+// checkKeys refuses keys that do not name visible columns, and numbers that may be others
+// than those that were sent.
 func (r Request) checkKeys(t analysis.Table) error {
 	for i, key := range r.Keys {
 		field := "keys[" + strconv.Itoa(i) + "]"
 		if len(key) == 0 {
 			return fault.Invalid(field, "must name a column")
 		}
-		for name := range key {
+		for name, value := range key {
 			if _, ok := t.Column(name); !ok {
 				return fault.Invalid(field, "must name columns of the table only")
+			}
+			if number, ok := value.(float64); ok && math.Abs(number) > maxExact {
+				return fault.Invalid(field, "must give numbers of more than 15 digits as text")
 			}
 		}
 	}

@@ -86,6 +86,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{object{"action": "explain_rows"}, 422, "where"},
 		{object{"action": "explain_rows", "where": "id = 1", "keys": list{object{"id": 1}}}, 422, "where"},
 		{object{"action": "explain_rows", "keys": list{object{"nosuch": 1}}}, 422, "keys[0]"},
+		{object{"action": "explain_rows", "keys": list{object{"id": 9007199254740993}}}, 422, "keys[0]"},
 		{object{"action": "summary", "columns": list{"id", "nosuch"}}, 422, "columns[1]"},
 		{object{"action": "summary", "limit": 0}, 422, "limit"},
 		{object{"action": "summary", "limit": 10001}, 422, "limit"},

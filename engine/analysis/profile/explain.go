@@ -3,7 +3,9 @@ package profile
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -184,6 +186,12 @@ func keyCondition(t analysis.Table, key map[string]any) (string, []analysis.Colu
 			continue
 		}
 		text := fmt.Sprint(value)
+		if number, ok := value.(float64); ok {
+			text = strconv.FormatFloat(number, 'f', -1, 64)
+		}
+		if _, whole := new(big.Int).SetString(text, 10); c.Kind() == analysis.KindInteger && !whole {
+			return "", nil, false // a cast would round it
+		}
 		literal := analysis.Literal(c, text)
 		if c.Kind() != analysis.KindText {
 			literal = "TRY_" + literal

@@ -51,6 +51,18 @@ func TestRowsOfKeysAreExplained(t *testing.T) {
 	require.NotContains(t, answer.Text, "100000")
 }
 
+// A key that is not the value of a row explains no other row.
+func TestKeysAreNotRounded(t *testing.T) {
+	lake := analysistest.New(t, "SELECT range AS id, range / 2 AS half, range || '000000' AS code FROM range(20)")
+	for key, rows := range map[[2]any]int{
+		{"id", 1.5}: 0, {"id", "1.5"}: 0, {"id", "1e0"}: 0, {"id", true}: 0, {"id", 2.0}: 1, {"id", "-0"}: 1, {"half", 1.5}: 1,
+		{"code", 12000000.0}: 1,
+	} {
+		r, _ := explainRows(t, lake.Input(func(in *analysis.Input) { in.Keys = []map[string]any{{key[0].(string): key[1]}} }))
+		require.Len(t, r.Rows, rows, "%v", key)
+	}
+}
+
 func TestRowsOfAConditionAreComparedWithTheWholeTable(t *testing.T) {
 	lake := analysistest.New(t, visits)
 	r, answer := explainRows(t, lake.Input(func(in *analysis.Input) { in.Table.Where = "id BETWEEN 100 AND 102 -- some" }))
