@@ -88,10 +88,10 @@ func TestSummaryOfOddTables(t *testing.T) {
 		1.5::DECIMAL(38,10) AS d,
 		TIMESTAMP '2024-01-01 00:00:00' AS ts, 'infinity'::DATE AS inf, range % 2 = 0 AS ok FROM range(60)`).Input(nil))
 	require.Len(t, r.Columns, 9)
-	columns := make([]string, 500)
+	columns := make([]string, analysistest.WideColumns())
 	for i := range columns {
 		columns[i] = fmt.Sprintf("range %% %d || repeat('x', 300) AS c%d", i+2, i)
 	}
 	r, _ = summary(t, analysistest.New(t, "SELECT "+strings.Join(columns, ", ")+" FROM range(50)").Input(nil))
-	require.Len(t, r.Columns, 500)
+	require.Len(t, r.Columns, analysistest.WideColumns())
 }

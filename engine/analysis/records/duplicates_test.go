@@ -188,7 +188,7 @@ func TestEqualRowsAreDuplicatesOnlyIfThatIsNoCoincidence(t *testing.T) {
 }
 
 func TestTablesOfEveryShape(t *testing.T) {
-	wide := make([]string, 500)
+	wide := make([]string, analysistest.WideColumns())
 	for i := range wide {
 		wide[i] = fmt.Sprintf("md5('%d' || range // 2) AS c%d", i, i)
 	}

@@ -151,7 +151,7 @@ BIGINT) - 50 AS b, NULL::VARCHAR AS c,
 }
 
 func TestWideAndLongTables(t *testing.T) {
-	columns := make([]string, 500)
+	columns := make([]string, analysistest.WideColumns())
 	for i := range columns {
 		columns[i] = "range * " + strings.Repeat("1", 1+i%5) + " % 97 AS \"select " + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + " " +
 			strings.Repeat("y", i/26) + "\""

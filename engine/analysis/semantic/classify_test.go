@@ -115,7 +115,7 @@ func TestOddTablesAreClassified(t *testing.T) {
 
 func TestManyColumnsAreClassified(t *testing.T) {
 	var b strings.Builder
-	for i := range 500 {
+	for i := range analysistest.WideColumns() {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -124,5 +124,5 @@ func TestManyColumnsAreClassified(t *testing.T) {
 	in := analysistest.New(t, "SELECT "+strings.ReplaceAll(b.String(), "xxxxxxxxxx", "y")+" FROM range(50)").Input(nil)
 	answer, err := semantic.Classify(t.Context(), in)
 	require.NoError(t, err)
-	require.Len(t, answer.Result.(semantic.Classification).Columns, 500)
+	require.Len(t, answer.Result.(semantic.Classification).Columns, analysistest.WideColumns())
 }

@@ -151,7 +151,7 @@ func TestStrangeTablesAreServed(t *testing.T) {
 }
 
 func TestWideTablesAreServed(t *testing.T) {
-	columns := make([]string, 500)
+	columns := make([]string, analysistest.WideColumns())
 	for i := range columns {
 		columns[i] = fmt.Sprintf("range %% %d AS c%d", 2+i%50, i)
 		if i%5 == 0 {
