@@ -27,13 +27,13 @@ func JSONValue(c Column, text *string) any {
 // Literal returns the SQL of a value of a column, given as DuckDB's text of it.
 func Literal(c Column, text string) string {
 	if c.Kind() == KindText {
-		return Quote(text)
+		return QuoteSQL(text)
 	}
-	return "CAST(" + Quote(text) + " AS " + c.Type.String() + ")"
+	return "CAST(" + QuoteSQL(text) + " AS " + c.Type.String() + ")"
 }
 
-// Quote returns the SQL of a text. A statement cannot hold the character NUL, but a text can.
-func Quote(text string) string {
+// QuoteSQL returns the SQL of a text. A statement cannot hold the character NUL, but a text can.
+func QuoteSQL(text string) string {
 	if !strings.Contains(text, "\x00") {
 		return engine.QuoteString(text)
 	}

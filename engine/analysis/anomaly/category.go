@@ -28,7 +28,7 @@ func (d *detector) categories(i int) {
 		}
 		for _, f := range frequent {
 			if f.Rows >= 200*v.Rows && alike(v.Value, f.Value) {
-				typos, likely = append(typos, analysis.Quote(v.Value)), append(likely, f.Value)
+				typos, likely = append(typos, analysis.QuoteSQL(v.Value)), append(likely, f.Value)
 				break
 			}
 		}
@@ -51,7 +51,7 @@ func (d *detector) categories(i int) {
 	list := make([]string, core)
 	for at, v := range values {
 		if at < core {
-			list[at] = analysis.Quote(v.Value)
+			list[at] = analysis.QuoteSQL(v.Value)
 		} else {
 			rest += v.Rows
 		}
@@ -127,7 +127,7 @@ func only(a, b []profile.Value) []string {
 	var out []string
 	for _, v := range a {
 		if v.Rows >= 100*max(1, other[v.Value]) {
-			out = append(out, analysis.Quote(v.Value))
+			out = append(out, analysis.QuoteSQL(v.Value))
 		}
 	}
 	return out

@@ -129,7 +129,7 @@ func (d *detector) formats(ctx context.Context, i int) error {
 	var list []string
 	for _, s := range shapes {
 		if broken[s.text] {
-			list = append(list, analysis.Quote(s.text))
+			list = append(list, analysis.QuoteSQL(s.text))
 		}
 	}
 	d.add(check{kind: kindFormat, column: i, score: 0.9, where: shape(c) + " IN (" + strings.Join(list, ", ") + ")",

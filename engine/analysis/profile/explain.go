@@ -255,7 +255,7 @@ func (e *explainer) place(ctx context.Context, all analysis.Input, i int) error 
 		group := "NULL::VARCHAR"
 		if e.group >= 0 && ordered(c) {
 			if g := r.Values[e.columns[e.group].Name]; g != nil {
-				group = analysis.Quote(*g)
+				group = analysis.QuoteSQL(*g)
 			}
 		}
 		values = append(values, fmt.Sprintf("(%d, %s, %s)", row, analysis.Literal(c, *value), group))

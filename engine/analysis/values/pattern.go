@@ -99,7 +99,7 @@ func (w *domainWork) checked(c analysis.Column) bool {
 
 // check makes a suggestion of a pattern.
 func (w *domainWork) check(c analysis.Column, pattern string, distinct int64, coverage float64) suggestion {
-	test := "regexp_full_match(" + c.Quoted() + ", " + analysis.Quote(pattern) + ")"
+	test := "regexp_full_match(" + c.Quoted() + ", " + analysis.QuoteSQL(pattern) + ")"
 	confidence := 0.9
 	if coverage < 1 {
 		confidence = 0.8
@@ -155,7 +155,7 @@ type matches struct {
 
 func (w *domainWork) matching(ctx context.Context, c analysis.Column, pattern string) (m matches, err error) {
 	err = w.in.Each(ctx, "SELECT coalesce(min(v), ''), coalesce(max(v), ''), count(*), CAST(coalesce(sum(n), 0) AS BIGINT) FROM "+
-		grouped(w.in, c)+" WHERE regexp_full_match(v, "+analysis.Quote(pattern)+")", func(r engine.Row) error {
+		grouped(w.in, c)+" WHERE regexp_full_match(v, "+analysis.QuoteSQL(pattern)+")", func(r engine.Row) error {
 		least, greatest := r.Text(0), r.Text(1)
 		n := 0
 		for n < min(len(least), len(greatest)) && least[n] == greatest[n] && !hasDigit(least[n:n+1]) {

@@ -274,7 +274,7 @@ func (w *formsWork) propose(ctx context.Context, found columnClusters, shown int
 			texts = append(texts, f.Text)
 		}
 		title := fmt.Sprintf("Write %s as %s in %s", quotes(texts), quote(c.Forms[0].Text), quote(found.column.Name))
-		p, err := w.proposal(ctx, found.column, title, texts, analysis.Quote(c.Forms[0].Text), c.Confidence)
+		p, err := w.proposal(ctx, found.column, title, texts, analysis.QuoteSQL(c.Forms[0].Text), c.Confidence)
 		if err != nil {
 			return nil, err
 		}
@@ -300,7 +300,7 @@ func (w *formsWork) proposeAll(ctx context.Context, found columnClusters) (analy
 				break
 			}
 			texts = append(texts, f.Text)
-			cases.WriteString(" WHEN " + analysis.Quote(f.Text) + " THEN " + analysis.Quote(c.Forms[0].Text))
+			cases.WriteString(" WHEN " + analysis.QuoteSQL(f.Text) + " THEN " + analysis.QuoteSQL(c.Forms[0].Text))
 		}
 	}
 	cases.WriteString(" END")
