@@ -38,12 +38,7 @@ func (t Table) Citable(names ...string) []Column {
 func (t Table) Cite(number int, columns []Column, r engine.Row) CitedRow {
 	row := CitedRow{Row: number, Values: make(map[string]*string, len(columns))}
 	for i, c := range columns {
-		var value *string
-		if !r.Null(i) {
-			text := r.Text(i)
-			value = &text
-		}
-		row.Values[c.Name] = value
+		row.Values[c.Name] = Text(r, i)
 	}
 	if len(t.PrimaryKey) > 0 {
 		row.Key = make(map[string]*string, len(t.PrimaryKey))

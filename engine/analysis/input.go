@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -129,17 +130,52 @@ func (c Column) Numeric() bool {
 	return k == KindInteger || k == KindDecimal || k == KindFloat
 }
 
+// Temporal reports whether the values are dates or timestamps.
+func (c Column) Temporal() bool {
+	k := c.Kind()
+	return k == KindDate || k == KindTimestamp
+}
+
+// Measurable reports whether the values have an order and distances: numbers, dates and
+// timestamps.
+func (c Column) Measurable() bool { return c.Numeric() || c.Temporal() }
+
 // Quoted returns the name of the column in SQL.
 func (c Column) Quoted() string { return engine.QuoteIdent(c.Name) }
 
 // Column returns the visible column of a name.
 func (t Table) Column(name string) (Column, bool) {
-	for _, c := range t.Columns {
-		if c.Name == name {
-			return c, true
-		}
+	if i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+		return t.Columns[i], true
 	}
 	return Column{}, false
+}
+
+// Contains reports whether some of the columns has a name.
+func Contains(columns []Column, name string) bool {
+	return slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name })
+}
+
+// Union returns columns, followed by those of more that are not among them.
+func Union(columns []Column, more ...Column) []Column {
+	out := slices.Clone(columns)
+	for _, c := range more {
+		if !Contains(out, c.Name) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// KeyColumns returns the columns of the primary key.
+func (t Table) KeyColumns() []Column {
+	var out []Column
+	for _, name := range t.PrimaryKey {
+		if c, ok := t.Column(name); ok {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // From returns the FROM item, without the keyword, of the rows under analysis. Its alias is

@@ -14,8 +14,28 @@ const MaxText = 200
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Shown returns the SQL of a column's value as text of at most MaxText characters.
-func Shown(c Column) string {
-	return "left(CAST(" + c.Quoted() + " AS VARCHAR), " + strconv.Itoa(MaxText) + ")"
+func Shown(c Column) string { return ShownSQL(c.Quoted()) }
+
+// ShownSQL returns the SQL of an expression's value as text of at most MaxText characters.
+func ShownSQL(expr string) string {
+	return "left(CAST(" + expr + " AS VARCHAR), " + strconv.Itoa(MaxText) + ")"
+}
+
+// Shortened returns the SQL of a column's value, cut to MaxText characters if it is a text.
+func Shortened(c Column) string {
+	if c.Kind() == KindText {
+		return "left(" + c.Quoted() + ", " + strconv.Itoa(MaxText) + ")"
+	}
+	return c.Quoted()
+}
+
+// Text returns a copy of a VARCHAR of a row, or nil for NULL.
+func Text(r engine.Row, column int) *string {
+	if r.Null(column) {
+		return nil
+	}
+	text := r.Text(column)
+	return &text
 }
 
 // Each runs a statement and passes its rows to take, which must not retain them.
@@ -35,10 +55,7 @@ func (in Input) Texts(ctx context.Context, sql string) ([][]*string, error) {
 	err := in.Each(ctx, sql, func(r engine.Row) error {
 		row := make([]*string, r.Batch.NumCols())
 		for i := range row {
-			if !r.Null(i) {
-				text := r.Text(i)
-				row[i] = &text
-			}
+			row[i] = Text(r, i)
 		}
 		out = append(out, row)
 		return nil

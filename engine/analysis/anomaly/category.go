@@ -58,8 +58,8 @@ func (d *detector) categories(i int) {
 	}
 	if rest*300 <= d.total {
 		d.add(check{kind: kindCategory, column: i, score: 0.85, where: c.Quoted() + " NOT IN (" + strings.Join(list, ", ") + ")",
-			expected: "one of " + profile.Count(int64(core), "frequent value"),
-			reason:   fmt.Sprintf("%s has %s otherwise", c.Name, profile.Count(int64(core), "value"))})
+			expected: "one of " + analysis.Count(int64(core), "frequent value"),
+			reason:   fmt.Sprintf("%s has %s otherwise", c.Name, analysis.Count(int64(core), "value"))})
 	}
 }
 

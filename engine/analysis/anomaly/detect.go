@@ -116,7 +116,7 @@ func DetectAnomalies(ctx context.Context, in analysis.Input) (analysis.Answer, e
 	result := Result{Findings: []Finding{}, Rows: []analysis.CitedRow{}, Counts: []Count{}, Relations: []string{}, CheckedRows: d.total}
 	answer := analysis.Answer{Result: result, Confidence: 1, References: []analysis.Reference{}}
 	if d.total < minRows {
-		answer.Text = fmt.Sprintf("The table %s has %s, too few to tell what is unusual.", in.Table.Name, profile.Count(d.total, "row"))
+		answer.Text = fmt.Sprintf("The table %s has %s, too few to tell what is unusual.", in.Table.Name, analysis.Count(d.total, "row"))
 		return answer, nil
 	}
 	steps := []func(context.Context) error{d.load, d.marginal, d.relations, d.grouped, d.collect}

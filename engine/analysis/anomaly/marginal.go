@@ -81,7 +81,7 @@ func (d *detector) marginal(ctx context.Context) error {
 			if err := d.sign(ctx, i); err != nil {
 				return err
 			}
-		case kind == analysis.KindDate || kind == analysis.KindTimestamp:
+		case p.Column.Temporal():
 			if err := d.fences(ctx, i); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (d *detector) fences(ctx context.Context, i int) error {
 		return err
 	}
 	low, high := fences(q)
-	least, most := number(p.Min), number(p.Max)
+	least, most := profile.Number(p.Min), profile.Number(p.Max)
 	if !(low < high) || p.Column.Numeric() && least >= low && most <= high {
 		return nil
 	}
@@ -280,15 +280,6 @@ func (d *detector) nearlyConstant(i int) bool {
 			reason: fmt.Sprintf("nearly all values of %s are %s", d.column(i).Name, values[0].Value)})
 	}
 	return true
-}
-
-// number returns the number of a text, or NaN.
-func number(text string) float64 {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return math.NaN()
-	}
-	return v
 }
 
 func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

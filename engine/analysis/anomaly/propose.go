@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/analysis"
-	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 )
 
 // maxRepairs is the number of rows that one proposal repairs.
@@ -44,12 +43,7 @@ func (d *detector) proposals(ctx context.Context, cells []cell) ([]analysis.Prop
 // proposal returns the change of one column.
 func (d *detector) proposal(ctx context.Context, column int, cells []cell) (analysis.Proposal, error) {
 	t, c := d.in.Table, d.column(column)
-	var key []analysis.Column
-	for _, name := range t.PrimaryKey {
-		if k, ok := t.Column(name); ok {
-			key = append(key, k)
-		}
-	}
+	key := t.KeyColumns()
 	values := map[int64]string{}
 	rows := make([]*row, len(cells))
 	for i, one := range cells {
@@ -91,7 +85,7 @@ func (d *detector) proposal(ctx context.Context, column int, cells []cell) (anal
 		confidence = min(confidence, one.score)
 	}
 	return analysis.Proposal{
-		Title:   fmt.Sprintf("Set %s of %s to the value that the other columns determine.", c.Name, profile.Count(n, "row")),
+		Title:   fmt.Sprintf("Set %s of %s to the value that the other columns determine.", c.Name, analysis.Count(n, "row")),
 		Columns: []string{c.Name}, Confidence: confidence, Effect: analysis.Effect{Rows: &n},
 		Change: analysis.UpdateRows{Where: where, Set: map[string]string{c.Name: "CASE " + strings.Join(cases, " ") + " ELSE " + c.Quoted() +
 			" END"}},

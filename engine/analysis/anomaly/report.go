@@ -9,7 +9,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/analysis"
-	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 )
 
 const (
@@ -43,12 +42,7 @@ func (d *detector) cite(ctx context.Context, result *Result, cells []cell) ([]an
 	}
 	columns := d.in.Table.Citable(names...)
 	cited := make([]analysis.CitedRow, len(rows))
-	read := slices.Clone(d.sample.Columns)
-	for _, c := range columns {
-		if !slices.ContainsFunc(read, func(o analysis.Column) bool { return o.Name == c.Name }) {
-			read = append(read, c)
-		}
-	}
+	read := analysis.Union(d.sample.Columns, columns...)
 	bytes := 0
 	for part := range slices.Chunk(rows, perStatement) {
 		sql := fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s IN (%s) ORDER BY ALL", analysis.ShownAll(columns), d.identity(),
@@ -96,7 +90,7 @@ func brief(row analysis.CitedRow, bytes int) int {
 func (d *detector) text(result Result, rows []analysis.CitedRow) (string, []analysis.Reference) {
 	references := []analysis.Reference{}
 	if len(result.Counts) == 0 {
-		return fmt.Sprintf("All %s of the table %s are as the other rows suggest.", profile.Count(d.total, "row"), d.in.Table.Name), references
+		return fmt.Sprintf("All %s of the table %s are as the other rows suggest.", analysis.Count(d.total, "row"), d.in.Table.Name), references
 	}
 	all := int64(0)
 	parts := make([]string, 0, len(result.Counts))
@@ -104,10 +98,10 @@ func (d *detector) text(result Result, rows []analysis.CitedRow) (string, []anal
 	slices.SortStableFunc(counts, func(a, b Count) int { return cmp.Compare(b.Cells, a.Cells) })
 	for _, c := range counts {
 		all += c.Cells
-		parts = append(parts, fmt.Sprintf("%s in %s (%s)", profile.Count(c.Cells, "cell"), c.Column, strings.ReplaceAll(c.Kind, "_", " ")))
+		parts = append(parts, fmt.Sprintf("%s in %s (%s)", analysis.Count(c.Cells, "cell"), c.Column, strings.ReplaceAll(c.Kind, "_", " ")))
 	}
-	sentences := []string{fmt.Sprintf("%s of the %s of the table %s look wrong: %s.", profile.Count(all, "cell"),
-		profile.Count(d.total, "row"), d.in.Table.Name, profile.List(parts, 4))}
+	sentences := []string{fmt.Sprintf("%s of the %s of the table %s look wrong: %s.", analysis.Count(all, "cell"),
+		analysis.Count(d.total, "row"), d.in.Table.Name, analysis.List(parts, 4))}
 	kinds := map[string]bool{}
 	for _, f := range result.Findings {
 		if kinds[f.Column+f.Kind] || len(references) == 3 {

@@ -20,11 +20,6 @@ const (
 	columnsWithTransitions, transitionsShown = 10, 5
 )
 
-// shown returns the SQL of a value as text of bounded length.
-func shown(name string) string {
-	return "left(CAST(" + name + " AS VARCHAR), " + strconv.Itoa(analysis.MaxText) + ")"
-}
-
 // transitions counts the changes of values in the columns with the most of them.
 func (c comparison) transitions(ctx context.Context, r *Changes) error {
 	order := make([]int, len(r.Columns))
@@ -36,10 +31,10 @@ func (c comparison) transitions(ctx context.Context, r *Changes) error {
 		if *r.Columns[at].Changed == 0 {
 			return nil
 		}
-		err := c.in.Each(ctx, "SELECT f, t, count(*) AS n FROM (SELECT "+shown("a.c0")+" AS f, "+shown("b.c0")+" AS t"+c.joined(c.pairs[at:at+1])+
+		err := c.in.Each(ctx, "SELECT f, t, count(*) AS n FROM (SELECT "+analysis.ShownSQL("a.c0")+" AS f, "+analysis.ShownSQL("b.c0")+" AS t"+c.joined(c.pairs[at:at+1])+
 			" WHERE a.here AND b.here AND "+differs(0)+") AS changed GROUP BY f, t ORDER BY n DESC, f NULLS FIRST, t NULLS FIRST LIMIT "+
 			strconv.Itoa(transitionsShown), func(row engine.Row) error {
-			r.Columns[at].Transitions = append(r.Columns[at].Transitions, Transition{text(row, 0), text(row, 1), row.Int64(2)})
+			r.Columns[at].Transitions = append(r.Columns[at].Transitions, Transition{analysis.Text(row, 0), analysis.Text(row, 1), row.Int64(2)})
 			return nil
 		})
 		if err != nil {
@@ -47,14 +42,6 @@ func (c comparison) transitions(ctx context.Context, r *Changes) error {
 		}
 	}
 	return nil
-}
-
-func text(row engine.Row, column int) *string {
-	if row.Null(column) {
-		return nil
-	}
-	s := row.Text(column)
-	return &s
 }
 
 // examples adds some rows of each kind of change, in the order of their keys or values.
@@ -71,7 +58,7 @@ func (c comparison) examples(ctx context.Context, r *Changes) error {
 		err := c.in.Each(ctx, sql, func(row engine.Row) error {
 			e := Example{Row: len(r.Examples) + 1, Change: kind.change}
 			n := 0
-			next := func() *string { n++; return text(row, n-1) }
+			next := func() *string { n++; return analysis.Text(row, n-1) }
 			if len(c.key) > 0 {
 				e.Key = map[string]*string{}
 				for _, p := range c.key {
@@ -114,7 +101,7 @@ func (c comparison) exampleSQL(change string) string {
 	pairs := c.pairs[:min(shownColumns, len(c.pairs))]
 	if len(c.key) == 0 {
 		for i := range pairs {
-			items = append(items, shown(fmt.Sprintf("c%d", i)))
+			items = append(items, analysis.ShownSQL(fmt.Sprintf("c%d", i)))
 		}
 		for i := range c.pairs {
 			order = append(order, fmt.Sprintf("c%d NULLS FIRST", i))
@@ -127,18 +114,18 @@ func (c comparison) exampleSQL(change string) string {
 			condition, strings.Join(append(order, "one"), ", "), exampleRows)
 	}
 	for i := range c.key {
-		items = append(items, shown(fmt.Sprintf("coalesce(a.k%d, b.k%d)", i, i)))
+		items = append(items, analysis.ShownSQL(fmt.Sprintf("coalesce(a.k%d, b.k%d)", i, i)))
 		order = append(order, fmt.Sprintf("coalesce(a.k%d, b.k%d)", i, i))
 	}
 	var flags []string
 	for i := range pairs {
 		switch change {
 		case inserted:
-			items = append(items, shown(fmt.Sprintf("b.c%d", i)))
+			items = append(items, analysis.ShownSQL(fmt.Sprintf("b.c%d", i)))
 		case deleted:
-			items = append(items, shown(fmt.Sprintf("a.c%d", i)))
+			items = append(items, analysis.ShownSQL(fmt.Sprintf("a.c%d", i)))
 		default:
-			items = append(items, shown(fmt.Sprintf("a.c%d", i)), shown(fmt.Sprintf("b.c%d", i)))
+			items = append(items, analysis.ShownSQL(fmt.Sprintf("a.c%d", i)), analysis.ShownSQL(fmt.Sprintf("b.c%d", i)))
 			flags = append(flags, "CASE WHEN "+differs(i)+" THEN 'x' ELSE '' END")
 		}
 	}

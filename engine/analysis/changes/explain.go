@@ -74,7 +74,7 @@ func Explain(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 func (c *comparison) pair(r *Changes) {
 	about := func(name string) bool {
 		return len(c.in.Columns) == len(c.in.Table.Columns) ||
-			slices.ContainsFunc(c.in.Columns, func(x analysis.Column) bool { return x.Name == name })
+			analysis.Contains(c.in.Columns, name)
 	}
 	keys := c.in.Table.PrimaryKey
 	for _, after := range c.after.Columns {

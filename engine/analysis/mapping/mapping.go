@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func Suggest(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 		m := MappedColumn{Source: s.Name, Alternatives: alternatives(scores[i], columns, chosen[i]), Reason: "no column of the table fits"}
 		if at := chosen[i]; at >= 0 {
 			name := columns[at].column.Name
-			m.Target, m.Confidence, m.Reason = &name, rounded(scores[i][at]), reason(s, columns[at])
+			m.Target, m.Confidence, m.Reason = &name, analysis.RoundConfidence(scores[i][at]), reason(s, columns[at])
 			names[i], taken[name] = name, true
 			answer.Confidence = min(answer.Confidence, m.Confidence)
 		}
@@ -98,8 +97,6 @@ func Suggest(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 	}}
 	return answer, nil
 }
-
-func rounded(x float64) float64 { return math.Round(min(max(x, 0), 1)*100) / 100 }
 
 // scoresOf returns how well each column of the table fits a source column.
 func scoresOf(s analysis.SourceColumn, columns []target) []float64 {
@@ -152,7 +149,7 @@ func alternatives(scores []float64, columns []target, chosen int) []Alternative 
 	out := []Alternative{}
 	for i, score := range scores {
 		if i != chosen && score >= leastAlternative {
-			out = append(out, Alternative{columns[i].column.Name, rounded(score)})
+			out = append(out, Alternative{columns[i].column.Name, analysis.RoundConfidence(score)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Alternative) int { return cmp.Compare(b.Confidence, a.Confidence) })

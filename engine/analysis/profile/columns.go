@@ -58,9 +58,10 @@ type Profile struct {
 func (p Profile) Present() int64 { return p.Rows - p.Nulls }
 
 // Quantile returns a quantile of numbers, or NaN.
-func (p Profile) Quantile(level float64) float64 { return number(p.Quantiles[level]) }
+func (p Profile) Quantile(level float64) float64 { return Number(p.Quantiles[level]) }
 
-func number(text string) float64 {
+// Number returns the number that a text of DuckDB stands for, or NaN.
+func Number(text string) float64 {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return math.NaN()
@@ -96,14 +97,6 @@ func Columns(ctx context.Context, in analysis.Input, columns []analysis.Column) 
 	return out, nil
 }
 
-// shortened returns the SQL of a column's value, of which long texts are cut.
-func shortened(c analysis.Column) string {
-	if c.Kind() == analysis.KindText {
-		return fmt.Sprintf("left(%s, %d)", c.Quoted(), analysis.MaxText)
-	}
-	return c.Quoted()
-}
-
 const perColumn = 9
 
 // describe runs one statement over a few columns.
@@ -111,9 +104,9 @@ func describe(ctx context.Context, in analysis.Input, columns []analysis.Column,
 	items := make([]string, 0, perColumn*len(columns))
 	for _, c := range columns {
 		q, k := c.Quoted(), c.Kind()
-		item := map[int]string{0: "count(" + q + ")", 1: "approx_count_distinct(" + shortened(c) + ")"}
+		item := map[int]string{0: "count(" + q + ")", 1: "approx_count_distinct(" + analysis.Shortened(c) + ")"}
 		if k != analysis.KindOther {
-			item[2], item[3] = "min("+shortened(c)+")", "max("+shortened(c)+")"
+			item[2], item[3] = "min("+analysis.Shortened(c)+")", "max("+analysis.Shortened(c)+")"
 		}
 		if c.Numeric() {
 			finite := q
@@ -128,7 +121,7 @@ func describe(ctx context.Context, in analysis.Input, columns []analysis.Column,
 			item[6], item[7] = "min(length("+q+"))", "max(length("+q+"))"
 			item[8] = fmt.Sprintf("count(*) FILTER (WHERE length(%s) > %d)", q, analysis.MaxText)
 		}
-		if c.Numeric() || k == analysis.KindDate || k == analysis.KindTimestamp {
+		if c.Measurable() {
 			item[8] = "quantile_disc(" + q + ", " + levelList() + ")"
 		}
 		for i := range perColumn {
@@ -148,7 +141,7 @@ func describe(ctx context.Context, in analysis.Input, columns []analysis.Column,
 		p := Profile{Column: c, Rows: total, Nulls: total - integer(row[0]), Distinct: integer(row[1]), Mean: math.NaN(), Deviation: math.NaN()}
 		p.Min, p.Max = text(row[2]), text(row[3])
 		if c.Numeric() {
-			p.Mean, p.Deviation = rounded(number(text(row[4])), 9), rounded(number(text(row[5])), 6)
+			p.Mean, p.Deviation = rounded(Number(text(row[4])), 9), rounded(Number(text(row[5])), 6)
 		}
 		if c.Kind() == analysis.KindText {
 			p.Shortest, p.Longest, p.Long = integer(row[6]), integer(row[7]), integer(row[8])
@@ -174,7 +167,7 @@ func exact(ctx context.Context, in analysis.Input, profiles []Profile) error {
 		}
 		profiles[i].Exact = true
 		columns = append(columns, p.Column)
-		items = append(items, "CAST(count(DISTINCT "+shortened(p.Column)+") AS VARCHAR)")
+		items = append(items, "CAST(count(DISTINCT "+analysis.Shortened(p.Column)+") AS VARCHAR)")
 	}
 	if len(items) == 0 {
 		return nil
@@ -251,5 +244,5 @@ func integer(s *string) int64 {
 // rounded returns v with the given number of significant digits, so that the order in which
 // an engine adds numbers does not show.
 func rounded(v float64, digits int) float64 {
-	return number(strconv.FormatFloat(v, 'g', digits, 64))
+	return Number(strconv.FormatFloat(v, 'g', digits, 64))
 }

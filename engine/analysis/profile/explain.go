@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -105,12 +104,7 @@ type place struct {
 // choose reads the rows that the request names. Columns beyond [analysis.MaxCited] are left
 // out.
 func (e *explainer) choose(ctx context.Context) error {
-	e.columns = slices.Clone(e.in.Columns)
-	for _, name := range e.in.Table.PrimaryKey {
-		if c, ok := e.in.Table.Column(name); ok && !slices.ContainsFunc(e.columns, func(o analysis.Column) bool { return o.Name == name }) {
-			e.columns = append(e.columns, c)
-		}
-	}
+	e.columns = analysis.Union(e.in.Columns, e.in.Table.KeyColumns()...)
 	if len(e.columns) > analysis.MaxCited {
 		e.warnings = append(e.warnings, fmt.Sprintf("Only the first %d columns are explained.", analysis.MaxCited))
 		e.columns = e.columns[:analysis.MaxCited]
@@ -147,12 +141,7 @@ func (e *explainer) byKeys(ctx context.Context) error {
 		condition, columns, ok := keyCondition(e.whole, key)
 		var rows []analysis.CitedRow
 		if ok {
-			read := slices.Clone(e.columns)
-			for _, c := range columns {
-				if !slices.ContainsFunc(read, func(o analysis.Column) bool { return o.Name == c.Name }) {
-					read = append(read, c)
-				}
-			}
+			read := analysis.Union(e.columns, columns...)
 			var err error
 			rows, err = all.Cited(ctx, e.columns, len(e.rows)+1, fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d",
 				analysis.ShownAll(e.columns), e.whole.From(read...), condition, analysis.ShownAll(e.columns), MaxExplained-len(e.rows)))
@@ -201,12 +190,6 @@ func keyCondition(t analysis.Table, key map[string]any) (string, []analysis.Colu
 	return strings.Join(parts, " AND "), columns, len(parts) > 0 && len(parts) == len(key)
 }
 
-// ordered reports whether the values of a column have percentiles.
-func ordered(c analysis.Column) bool {
-	kind := c.Kind()
-	return c.Numeric() || kind == analysis.KindDate || kind == analysis.KindTimestamp
-}
-
 // compare counts, for each column, how many values are less than and equal to those of the
 // rows: one statement for each column, which joins its few values.
 func (e *explainer) compare(ctx context.Context, all analysis.Input) error {
@@ -253,7 +236,7 @@ func (e *explainer) place(ctx context.Context, all analysis.Input, i int) error 
 			continue
 		}
 		group := "NULL::VARCHAR"
-		if e.group >= 0 && ordered(c) {
+		if e.group >= 0 && c.Measurable() {
 			if g := r.Values[e.columns[e.group].Name]; g != nil {
 				group = analysis.QuoteSQL(*g)
 			}
@@ -263,9 +246,9 @@ func (e *explainer) place(ctx context.Context, all analysis.Input, i int) error 
 	if len(values) == 0 {
 		return nil
 	}
-	read, x := []analysis.Column{c}, shortened(c)
+	read, x := []analysis.Column{c}, analysis.Shortened(c)
 	items := []string{x + " AS x", "count(*) AS n"}
-	if e.group >= 0 && ordered(c) {
+	if e.group >= 0 && c.Measurable() {
 		read = append(read, e.columns[e.group])
 		items = append(items, e.columns[e.group].Quoted()+" AS g")
 	} else {
@@ -273,7 +256,7 @@ func (e *explainer) place(ctx context.Context, all analysis.Input, i int) error 
 	}
 	less := "t.x < v.x"
 	join := "TRUE"
-	if !ordered(c) {
+	if !c.Measurable() {
 		less, join = "FALSE", "t.x = v.x"
 	}
 	sum := func(condition string) string {

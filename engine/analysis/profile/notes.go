@@ -50,7 +50,7 @@ func (e *explainer) note(row, i int) CellNote {
 		return n
 	}
 	n.Share, n.Same = share(at.equal, p.Rows), &at.equal
-	if ordered(p.Column) {
+	if p.Column.Measurable() {
 		n.Percentile = share(2*at.less+at.equal, 2*at.all)
 		if e.group >= 0 && at.of >= minGroup && i != e.group {
 			n.Group, n.InGroup = e.groupName(row), share(2*at.groupLess+at.groupEqual, 2*at.of)
@@ -60,7 +60,7 @@ func (e *explainer) note(row, i int) CellNote {
 	case p.Present() == 1:
 		n.Observation = only
 	case p.Distinct == 1:
-	case ordered(p.Column) && !identifying && at.all >= minValues:
+	case p.Column.Measurable() && !identifying && at.all >= minValues:
 		n.Observation = e.extremity(p, at)
 	case identifying:
 		n.Observation = unique
@@ -74,7 +74,7 @@ func (e *explainer) note(row, i int) CellNote {
 
 func (e *explainer) groupName(row int) *string {
 	name := e.columns[e.group].Name + " " + strings.TrimSpace(*e.rows[row].Values[e.columns[e.group].Name])
-	name = cut(name, analysis.MaxText)
+	name = analysis.Cut(name, analysis.MaxText)
 	return &name
 }
 
@@ -116,7 +116,7 @@ func (e *explainer) text(r RowsResult) (string, []analysis.Reference) {
 		return fmt.Sprintf("No row of the table %s was chosen.", e.in.Table.Name), references
 	}
 	out := []string{fmt.Sprintf("%s compared with all %s of the table %s.",
-		plural(int64(len(r.Rows)), "row was", "rows were"), grouped(r.Compared), e.in.Table.Name)}
+		analysis.Plural(int64(len(r.Rows)), "row was", "rows were"), analysis.Thousands(r.Compared), e.in.Table.Name)}
 	plain := 0
 	for row := range r.Rows {
 		notes := r.Cells[row*len(e.columns) : (row+1)*len(e.columns)]
@@ -137,13 +137,13 @@ func (e *explainer) text(r RowsResult) (string, []analysis.Reference) {
 			references = append(references, ref)
 			parts = append(parts, fmt.Sprintf("%s %s %s", n.Column, ref.Tag(), said(n)))
 		}
-		out = append(out, fmt.Sprintf("In row %d, %s.", row+1, List(parts, maxTold)))
+		out = append(out, fmt.Sprintf("In row %d, %s.", row+1, analysis.List(parts, maxTold)))
 	}
 	switch {
 	case plain == len(r.Rows):
 		out = append(out, "Nothing about them is unusual.")
 	case plain > 0:
-		out = append(out, plural(int64(plain), "row has", "rows have")+" only usual values.")
+		out = append(out, analysis.Plural(int64(plain), "row has", "rows have")+" only usual values.")
 	}
 	return strings.Join(out, " "), references
 }
@@ -157,9 +157,9 @@ func rank(n CellNote) int {
 func said(n CellNote) string {
 	switch n.Observation {
 	case missing:
-		return "is missing, as in " + Percent(*n.Share) + " of the rows"
+		return "is missing, as in " + analysis.Percent(*n.Share) + " of the rows"
 	case rare:
-		return "is rare: " + plural(*n.Same, "row has", "rows have") + " it"
+		return "is rare: " + analysis.Plural(*n.Same, "row has", "rows have") + " it"
 	case only:
 		return "is the only value of its column"
 	case longest, shortest:
@@ -169,13 +169,13 @@ func said(n CellNote) string {
 	if n.Observation == extremeLow {
 		word, share = "below", 1-share
 	}
-	text := fmt.Sprintf("is %s %s of all values", word, Percent(share))
+	text := fmt.Sprintf("is %s %s of all values", word, analysis.Percent(share))
 	if n.InGroup != nil {
 		inside := *n.InGroup
 		if word == "below" {
 			inside = 1 - inside
 		}
-		text += fmt.Sprintf(" and %s %s of those with %s", word, Percent(inside), quoted(*n.Group))
+		text += fmt.Sprintf(" and %s %s of those with %s", word, analysis.Percent(inside), analysis.Quote(*n.Group))
 	}
 	return text
 }

@@ -68,7 +68,7 @@ func Summary(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 		if named && p.Exact && p.Nulls == 0 && p.Distinct == p.Rows && p.Rows > 1 && p.Long == 0 {
 			out.Identifiers = append(out.Identifiers, p.Column.Name)
 		}
-		if out.DateRange == nil && (kind == analysis.KindDate || kind == analysis.KindTimestamp) && p.Nulls*10 <= p.Rows && p.Min != "" {
+		if out.DateRange == nil && p.Column.Temporal() && p.Nulls*10 <= p.Rows && p.Min != "" {
 			out.DateRange = &DateRange{Column: p.Column.Name, From: p.Min, To: p.Max}
 		}
 	}
@@ -100,10 +100,10 @@ func summarize(p Profile, columns int) ColumnSummary {
 		length, top = 40, 3
 	}
 	if len(s.Type) > analysis.MaxText {
-		s.Type = cut(s.Type, analysis.MaxText)
+		s.Type = analysis.Cut(s.Type, analysis.MaxText)
 	}
 	if p.Present() > 0 && p.Column.Kind() != analysis.KindOther {
-		low, high := cut(p.Min, length), cut(p.Max, length)
+		low, high := analysis.Cut(p.Min, length), analysis.Cut(p.Max, length)
 		s.Min, s.Max = &low, &high
 	}
 	s.Mean, s.Deviation = finite(p.Mean), finite(p.Deviation)
@@ -114,7 +114,7 @@ func summarize(p Profile, columns int) ColumnSummary {
 		s.Shortest, s.Longest = &p.Shortest, &p.Longest
 	}
 	for _, v := range p.Top[:min(len(p.Top), top)] {
-		s.TopValues = append(s.TopValues, Value{Value: cut(v.Value, length), Rows: v.Rows})
+		s.TopValues = append(s.TopValues, Value{Value: analysis.Cut(v.Value, length), Rows: v.Rows})
 	}
 	return s
 }
@@ -124,17 +124,6 @@ func finite(v float64) *float64 {
 		return nil
 	}
 	return &v
-}
-
-// cut returns the first n characters of a text.
-func cut(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }
 
 // duplicates counts the rows that repeat another row, or returns nil if that is too much to

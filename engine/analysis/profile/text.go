@@ -11,9 +11,9 @@ import (
 
 // summaryText tells in a few sentences what the table is about.
 func summaryText(t analysis.Table, s SummaryResult, profiles []Profile) string {
-	sentences := []string{fmt.Sprintf("The table %s has %s and %s.", t.Name, Count(s.Rows, "row"), Count(int64(len(s.Columns)), "column"))}
+	sentences := []string{fmt.Sprintf("The table %s has %s and %s.", t.Name, analysis.Count(s.Rows, "row"), analysis.Count(int64(len(s.Columns)), "column"))}
 	if t.Where != "" {
-		sentences[0] = fmt.Sprintf("The chosen rows of the table %s are %s with %s.", t.Name, grouped(s.Rows), Count(int64(len(s.Columns)),
+		sentences[0] = fmt.Sprintf("The chosen rows of the table %s are %s with %s.", t.Name, analysis.Thousands(s.Rows), analysis.Count(int64(len(s.Columns)),
 			"column"))
 	}
 	if s.Rows == 0 {
@@ -36,11 +36,11 @@ func spanAndKey(t analysis.Table, s SummaryResult) string {
 	}
 	switch {
 	case len(t.PrimaryKey) > 0:
-		parts = append(parts, "the primary key is "+List(t.PrimaryKey, 4))
+		parts = append(parts, "the primary key is "+analysis.List(t.PrimaryKey, 4))
 	case len(s.Identifiers) > 0:
-		parts = append(parts, "each row has its own value of "+List(s.Identifiers, 3))
+		parts = append(parts, "each row has its own value of "+analysis.List(s.Identifiers, 3))
 	case s.DuplicateRows != nil && *s.DuplicateRows > 0:
-		parts = append(parts, Count(*s.DuplicateRows, "row")+" repeat another row")
+		parts = append(parts, analysis.Count(*s.DuplicateRows, "row")+" repeat another row")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -64,7 +64,7 @@ func completeness(s SummaryResult) string {
 		return "No value is missing."
 	}
 	return fmt.Sprintf("%s of all values are present; %s without NULL, and %s is missing most often, in %s of the rows.",
-		Percent(s.Complete), plural(int64(full), "column is", "columns are"), worst.Column, Percent(worst.NullRate))
+		analysis.Percent(s.Complete), analysis.Plural(int64(full), "column is", "columns are"), worst.Column, analysis.Percent(worst.NullRate))
 }
 
 // categories names the columns with few values, and their most frequent value.
@@ -76,13 +76,13 @@ func categories(rows int64, profiles []Profile) string {
 			p.Distinct*5 > p.Present() || len(parts) == 3 {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s, most often %s with %s of the rows)", p.Column.Name, Count(p.Distinct, "value"),
-			quoted(p.Top[0].Value), Percent(float64(p.Top[0].Rows)/float64(rows))))
+		parts = append(parts, fmt.Sprintf("%s (%s, most often %s with %s of the rows)", p.Column.Name, analysis.Count(p.Distinct, "value"),
+			analysis.Quote(p.Top[0].Value), analysis.Percent(float64(p.Top[0].Rows)/float64(rows))))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "The main categories are " + List(parts, 3) + "."
+	return "The main categories are " + analysis.List(parts, 3) + "."
 }
 
 // skew names what is lopsided: one value nearly everywhere, or a mean far from the median.
@@ -101,59 +101,12 @@ func skew(profiles []Profile) string {
 	}
 	var out []string
 	if len(constant) > 0 {
-		out = append(out, "All values are equal in "+List(constant, 4)+".")
+		out = append(out, "All values are equal in "+analysis.List(constant, 4)+".")
 	}
 	if len(skewed) > 0 {
-		out = append(out, "Few large or small values shift the mean of "+List(skewed, 3)+".")
+		out = append(out, "Few large or small values shift the mean of "+analysis.List(skewed, 3)+".")
 	}
 	return strings.Join(out, " ")
 }
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
-
-func quoted(s string) string { return strconv.Quote(cut(s, 40)) }
-
-// List joins names as in "a, b and c". Names beyond most are counted.
-func List(names []string, most int) string {
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// Count returns a number with a noun, as in "1,200 rows".
-func Count(n int64, noun string) string { return plural(n, noun, noun+"s") }
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return grouped(n) + " " + many
-}
-
-// grouped returns a number with commas between thousands.
-func grouped(n int64) string {
-	if n < 0 {
-		return "-" + grouped(-n)
-	}
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// Percent returns a share as in "12.5 %".
-func Percent(share float64) string {
-	p := share * 100
-	switch {
-	case p > 0 && p < 0.1:
-		return "less than 0.1 %"
-	case p < 100 && p > 99.9:
-		return "more than 99.9 %"
-	}
-	return strconv.FormatFloat(math.Round(p*10)/10, 'f', -1, 64) + " %"
-}

@@ -120,7 +120,7 @@ func (f *found) members(listed []cluster) []Member {
 		for _, key := range f.keysOf(c) {
 			member := Member{Cluster: i + 1, Key: map[string]*string{}}
 			for k, part := range key {
-				part = cut(part)
+				part = analysis.Cut(part, analysis.MaxText)
 				bytes += len(part) + len(f.plan.key[k].Name) + 32
 				member.Key[f.plan.key[k].Name] = &part
 			}
@@ -159,18 +159,6 @@ func compareKeys(a, b []string) int {
 	return len(a) - len(b)
 }
 
-// cut returns at most the first characters of a text.
-func cut(s string) string {
-	n := 0
-	for i := range s {
-		if n == analysis.MaxText {
-			return s[:i]
-		}
-		n++
-	}
-	return s
-}
-
 // references returns the cells that differ within a cluster.
 func (d Duplicates) references() []analysis.Reference {
 	out := []analysis.Reference{}
@@ -204,24 +192,16 @@ func (d Duplicates) differs(c DuplicateCluster, column string) bool {
 // text describes the result.
 func (d Duplicates) text(table string, references []analysis.Reference) string {
 	if d.ClusterCount == 0 {
-		return fmt.Sprintf("No duplicates were found among %s of %s.", count(d.RowsCompared, "row"), table)
+		return fmt.Sprintf("No duplicates were found among %s of %s.", analysis.Count(d.RowsCompared, "row"), table)
 	}
-	s := fmt.Sprintf("%s of %s in %s repeat another row: %s in all. ", count(d.DuplicateRows, "row"), count(d.RowsCompared, "row"), table,
-		count(d.ClusterCount, "group"))
+	s := fmt.Sprintf("%s of %s in %s repeat another row: %s in all. ", analysis.Count(d.DuplicateRows, "row"), analysis.Count(d.RowsCompared, "row"), table,
+		analysis.Count(d.ClusterCount, "group"))
 	if d.ExactDuplicates > 0 {
-		s += fmt.Sprintf("%s equal another row in all columns but identifiers. ", count(d.ExactDuplicates, "row"))
+		s += fmt.Sprintf("%s equal another row in all columns but identifiers. ", analysis.Count(d.ExactDuplicates, "row"))
 	}
 	if len(references) > 1 && references[0].Column == references[1].Column && references[0].Row+1 == references[1].Row {
 		s += fmt.Sprintf("For example, two rows of one group differ in %s: %s and %s. ", references[0].Column, references[0].Tag(),
 			references[1].Tag())
 	}
 	return strings.TrimSpace(s)
-}
-
-// count returns a number with a noun.
-func count(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -93,11 +93,7 @@ func (f *found) planOf(in analysis.Input, all []profile) plan {
 			p.whole = append(p.whole, c)
 		}
 	}
-	for _, name := range in.Table.PrimaryKey {
-		if c, ok := in.Table.Column(name); ok {
-			p.key = append(p.key, c)
-		}
-	}
+	p.key = in.Table.KeyColumns()
 	return p
 }
 

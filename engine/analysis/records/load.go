@@ -79,19 +79,9 @@ func (p plan) hash() string {
 
 // columns returns the columns that are read.
 func (p plan) columns() []analysis.Column {
-	var out []analysis.Column
-	seen := map[string]bool{}
-	add := func(c analysis.Column) {
-		if !seen[c.Name] {
-			seen[c.Name] = true
-			out = append(out, c)
-		}
-	}
-	for _, c := range slices.Concat(p.whole, p.key) {
-		add(c)
-	}
+	out := analysis.Union(p.whole, p.key...)
 	for _, c := range p.chosen {
-		add(c.column)
+		out = analysis.Union(out, c.column)
 	}
 	return out
 }

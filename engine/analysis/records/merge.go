@@ -118,19 +118,12 @@ func (f *found) mergers(ctx context.Context, in analysis.Input) ([]*merger, erro
 		}
 	}
 	if contradicting > 0 {
-		f.warn("%s not merged, because identifiers contradict each other.", count(int64(contradicting), "group")+were(contradicting))
+		f.warn("%s not merged, because identifiers contradict each other.", analysis.Plural(int64(contradicting), "group was", "groups were"))
 	}
 	if long > 0 {
-		f.warn("%s not merged, because long texts or nested values differ.", count(int64(long), "group")+were(long))
+		f.warn("%s not merged, because long texts or nested values differ.", analysis.Plural(int64(long), "group was", "groups were"))
 	}
 	return out, nil
-}
-
-func were(n int) string {
-	if n == 1 {
-		return " was"
-	}
-	return " were"
 }
 
 // contradicts reports whether records of a cluster differ in a code that nearly tells all
@@ -231,13 +224,13 @@ func (g *merger) proposal(c MergeCluster) analysis.Proposal {
 // text describes the result.
 func (m Merges) text(table string, answer analysis.Answer) string {
 	if m.ClusterCount == 0 {
-		return fmt.Sprintf("No duplicates were found among %s of %s, so there is nothing to merge.", count(m.RowsCompared, "row"), table)
+		return fmt.Sprintf("No duplicates were found among %s of %s, so there is nothing to merge.", analysis.Count(m.RowsCompared, "row"), table)
 	}
 	if len(m.Clusters) == 0 {
-		return fmt.Sprintf("%s of duplicates in %s cannot be merged safely.", count(m.ClusterCount, "group"), table)
+		return fmt.Sprintf("%s of duplicates in %s cannot be merged safely.", analysis.Count(m.ClusterCount, "group"), table)
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s of duplicates were found in %s; a merge is described for %d of them. ", count(m.ClusterCount, "group"), table,
+	fmt.Fprintf(&s, "%s of duplicates were found in %s; a merge is described for %d of them. ", analysis.Count(m.ClusterCount, "group"), table,
 		len(m.Clusters))
 	for _, c := range m.Clusters {
 		for _, f := range c.Fields {

@@ -56,8 +56,7 @@ var audit = regexp.MustCompile(`(?i)(creat|updat|modif|insert|load|ingest|import
 
 // booked reports whether a column tells when its row was written.
 func booked(c analysis.Column) bool {
-	k := c.Kind()
-	return (k == analysis.KindTimestamp || k == analysis.KindDate) && audit.MatchString(c.Name)
+	return c.Temporal() && audit.MatchString(c.Name)
 }
 
 // profiles describes the columns under analysis.
@@ -90,7 +89,7 @@ func profileChunk(ctx context.Context, in analysis.Input, columns []analysis.Col
 			items = append(items, "approx_count_distinct("+name+")", "12::DOUBLE", "0::BIGINT", "0::BIGINT")
 			continue
 		}
-		items = append(items, "approx_count_distinct(left("+name+", 200))", "coalesce(avg(least(length("+name+"), 201)), 0)::DOUBLE",
+		items = append(items, "approx_count_distinct("+analysis.Shortened(c)+")", "coalesce(avg(least(length("+name+"), 201)), 0)::DOUBLE",
 			"count_if(regexp_full_match("+short+", '[0-9 ()+./:-]*[0-9][0-9 ()+./:-]*'))::BIGINT",
 			"count_if(regexp_full_match("+short+", '[^ @]*[0-9][^ @]*'))::BIGINT")
 	}
@@ -119,7 +118,7 @@ func markIdentifiers(ctx context.Context, in analysis.Input, profiles []profile)
 			p.identifier = true
 		case code && p.filled > 1 && float64(p.distinct) > 0.9*float64(p.filled):
 			unsure = append(unsure, i)
-			items = append(items, "count(DISTINCT "+limited(p.column)+")")
+			items = append(items, "count(DISTINCT "+analysis.Shortened(p.column)+")")
 		}
 	}
 	for len(unsure) > 0 {
@@ -141,14 +140,6 @@ func markIdentifiers(ctx context.Context, in analysis.Input, profiles []profile)
 		unsure, items = unsure[size:], items[size:]
 	}
 	return nil
-}
-
-// limited returns the SQL of a value, or of its first characters if it is a text.
-func limited(c analysis.Column) string {
-	if c.Kind() == analysis.KindText {
-		return "left(" + c.Quoted() + ", 200)"
-	}
-	return c.Quoted()
 }
 
 // kind returns how the column is compared. It reports false for a column that is not.

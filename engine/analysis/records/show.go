@@ -81,16 +81,12 @@ func (f *found) show(ctx context.Context, in analysis.Input, listed []cluster) (
 		if len(f.plan.key) > 0 {
 			row.Key = map[string]*string{}
 			for k, part := range splitKey(r.Bytes(1)) {
-				part = cut(part)
+				part = analysis.Cut(part, analysis.MaxText)
 				row.Key[f.plan.key[k].Name] = &part
 			}
 		}
 		for j, c := range columns {
-			row.Values[c.Name] = nil
-			if !r.Null(2 + j) {
-				text := r.Text(2 + j)
-				row.Values[c.Name] = &text
-			}
+			row.Values[c.Name] = analysis.Text(r, 2+j)
 		}
 		found[i] = append(found[i], row)
 		return nil

@@ -76,8 +76,8 @@ func (f *found) readMergers(ctx context.Context, in analysis.Input, chosen []clu
 		m := out[place[r.Int64(0)]]
 		row := mergedRow{key: splitKey(r.Bytes(1))}
 		for j := range base.columns {
-			row.values = append(row.values, textOf(r, 2+2*j))
-			row.whole = append(row.whole, textOf(r, 3+2*j))
+			row.values = append(row.values, analysis.Text(r, 2+2*j))
+			row.whole = append(row.whole, analysis.Text(r, 3+2*j))
 		}
 		m.rows = append(m.rows, row)
 		return nil
@@ -90,14 +90,6 @@ func (f *found) readMergers(ctx context.Context, in analysis.Input, chosen []clu
 		m.prepare()
 	}
 	return out, nil
-}
-
-func textOf(r engine.Row, column int) *string {
-	if r.Null(column) {
-		return nil
-	}
-	text := r.Text(column)
-	return &text
 }
 
 // digest returns the SQL of a text that is equal for equal values, for a value that is not
@@ -157,7 +149,7 @@ func same(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *
 // identifiers, or in one whose values are declared unique.
 func (g *merger) contradicts(identifiers []analysis.Column) bool {
 	for j, c := range g.columns {
-		if !c.Unique && !slices.ContainsFunc(identifiers, func(i analysis.Column) bool { return i.Name == c.Name }) {
+		if !c.Unique && !analysis.Contains(identifiers, c.Name) {
 			continue
 		}
 		for i, row := range g.rows {
@@ -313,7 +305,7 @@ func (f *field) occurrences(text string) int {
 func (g *merger) keyOf(i int) map[string]*string {
 	out := map[string]*string{}
 	for k, part := range g.rows[i].key {
-		part = cut(part)
+		part = analysis.Cut(part, analysis.MaxText)
 		out[g.key[k].Name] = &part
 	}
 	return out
@@ -332,7 +324,7 @@ func (g *merger) jsonKey(i int) map[string]any {
 func (g *merger) keyWords(i int) string {
 	parts := make([]string, 0, len(g.key))
 	for k, part := range g.rows[i].key {
-		parts = append(parts, g.key[k].Name+" "+cut(part))
+		parts = append(parts, g.key[k].Name+" "+analysis.Cut(part, analysis.MaxText))
 	}
 	return strings.Join(parts, " and ")
 }

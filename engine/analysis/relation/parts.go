@@ -15,7 +15,7 @@ const maxOffsets = 3
 func (s *Sample) DateParts() []Parts {
 	var out []Parts
 	for stamp, c := range s.Columns {
-		if c.Kind() != analysis.KindDate && c.Kind() != analysis.KindTimestamp {
+		if !c.Temporal() {
 			continue
 		}
 		// Enough rows have the same part even if the time zones differ.

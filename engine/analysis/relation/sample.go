@@ -58,7 +58,7 @@ func (s *Sample) Read(r engine.Row, offset, column int) (float64, int32) {
 	if r.Null(at) {
 		return number, 0
 	}
-	if Measurable(s.Columns[column]) {
+	if s.Columns[column].Measurable() {
 		number = r.Float64(at)
 		value = math.Float64bits(number + 0)
 	} else {
@@ -90,9 +90,7 @@ func Hashed(c analysis.Column) string {
 func Row(columns []analysis.Column) string {
 	parts := make([]string, len(columns))
 	for i, c := range columns {
-		if parts[i] = c.Quoted(); c.Kind() == analysis.KindText {
-			parts[i] = fmt.Sprintf("left(%s, %d)", c.Quoted(), analysis.MaxText)
-		}
+		parts[i] = analysis.Shortened(c)
 	}
 	return "CAST(hash(" + strings.Join(parts, ", ") + ") >> 1 AS BIGINT)"
 }
@@ -145,7 +143,7 @@ func Load(ctx context.Context, in analysis.Input, columns []analysis.Column, tot
 				code = s.learn(r, i)
 			}
 			s.Codes[i] = append(s.Codes[i], code)
-			if Measurable(c) {
+			if c.Measurable() {
 				s.Numbers[i] = append(s.Numbers[i], number)
 			}
 		}
@@ -160,16 +158,10 @@ func Load(ctx context.Context, in analysis.Input, columns []analysis.Column, tot
 // learn gives the value of a column a code.
 func (s *Sample) learn(r engine.Row, column int) int32 {
 	value := uint64(r.Int64(column))
-	if Measurable(s.Columns[column]) {
+	if s.Columns[column].Measurable() {
 		value = math.Float64bits(r.Float64(column) + 0)
 	}
 	code := int32(len(s.dictionaries[column]) + 1)
 	s.dictionaries[column][value] = code
 	return code
-}
-
-// Measurable reports whether a column's values are numbers in a sample.
-func Measurable(c analysis.Column) bool {
-	k := c.Kind()
-	return c.Numeric() || k == analysis.KindDate || k == analysis.KindTimestamp
 }

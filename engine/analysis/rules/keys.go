@@ -42,7 +42,7 @@ func (s *suggester) keys(ctx context.Context) error {
 			continue
 		}
 		s.result.Keys = append(s.result.Keys, Key{Columns: []string{c.Name}, Rows: p.Present(), Nulls: p.Nulls, Confidence: 0.9,
-			Reason: fmt.Sprintf("all %s differ", profile.Count(p.Present(), "value"))})
+			Reason: fmt.Sprintf("all %s differ", analysis.Count(p.Present(), "value"))})
 	}
 	if !single && !s.keyed() && s.total >= minKeyed {
 		if err := s.composite(ctx); err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/analysis"
-	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 )
 
 // proposals returns the requests that make the rules: keys, then checks, then NOT NULL.
@@ -28,13 +27,13 @@ func (s *suggester) proposals() []analysis.Proposal {
 	for _, c := range s.result.Checks {
 		title := fmt.Sprintf("Add the constraint %s: %s.", c.Name, c.Reason)
 		if c.Violations > 0 {
-			title = fmt.Sprintf("Add the constraint %s: %s, except in %s.", c.Name, c.Reason, profile.Count(c.Violations, "row"))
+			title = fmt.Sprintf("Add the constraint %s: %s, except in %s.", c.Name, c.Reason, analysis.Count(c.Violations, "row"))
 		}
 		out = append(out, analysis.Proposal{Title: title, Columns: c.Columns, Confidence: c.Confidence,
 			Change: analysis.AddCheck{Name: c.Name, Expr: c.Expr}, Effect: analysis.Effect{Violations: analysis.Number(c.Violations)}})
 	}
 	for _, n := range s.result.NotNull {
-		out = append(out, analysis.Proposal{Title: fmt.Sprintf("Set %s to NOT NULL: none of %s has NULL.", n.Column, profile.Count(n.Rows,
+		out = append(out, analysis.Proposal{Title: fmt.Sprintf("Set %s to NOT NULL: none of %s has NULL.", n.Column, analysis.Count(n.Rows,
 			"row")),
 			Columns: []string{n.Column}, Confidence: n.Confidence, Change: analysis.ForbidNull{Column: n.Column},
 			Effect: analysis.Effect{Violations: analysis.Number(0)}})
@@ -46,13 +45,13 @@ func (s *suggester) proposals() []analysis.Proposal {
 func (s *suggester) text() string {
 	r := s.result
 	if len(r.Checks)+len(r.NotNull)+len(r.Keys) == 0 {
-		return fmt.Sprintf("The %s of the table %s suggest no further rules.", profile.Count(s.total, "row"), s.in.Table.Name)
+		return fmt.Sprintf("The %s of the table %s suggest no further rules.", analysis.Count(s.total, "row"), s.in.Table.Name)
 	}
-	out := []string{fmt.Sprintf("The %s of the table %s suggest %s, %s and NOT NULL for %s.", profile.Count(s.total, "row"), s.in.Table.Name,
-		profile.Count(int64(len(r.Checks)), "check"), profile.Count(int64(len(r.Keys)), "key"), profile.Count(int64(len(r.NotNull)), "column"))}
+	out := []string{fmt.Sprintf("The %s of the table %s suggest %s, %s and NOT NULL for %s.", analysis.Count(s.total, "row"), s.in.Table.Name,
+		analysis.Count(int64(len(r.Checks)), "check"), analysis.Count(int64(len(r.Keys)), "key"), analysis.Count(int64(len(r.NotNull)), "column"))}
 	for _, k := range r.Keys {
 		if k.Primary {
-			out = append(out, fmt.Sprintf("The best primary key is %s: %s.", profile.List(k.Columns, 3), k.Reason))
+			out = append(out, fmt.Sprintf("The best primary key is %s: %s.", analysis.List(k.Columns, 3), k.Reason))
 		}
 	}
 	var kept, broken []string
@@ -60,14 +59,14 @@ func (s *suggester) text() string {
 		if c.Violations == 0 {
 			kept = append(kept, c.Reason)
 		} else {
-			broken = append(broken, fmt.Sprintf("%s (except in %s)", c.Reason, profile.Count(c.Violations, "row")))
+			broken = append(broken, fmt.Sprintf("%s (except in %s)", c.Reason, analysis.Count(c.Violations, "row")))
 		}
 	}
 	if len(kept) > 0 {
-		out = append(out, "All rows keep these rules: "+profile.List(kept, 4)+".")
+		out = append(out, "All rows keep these rules: "+analysis.List(kept, 4)+".")
 	}
 	if len(broken) > 0 {
-		out = append(out, "Nearly all rows keep these: "+profile.List(broken, 3)+".")
+		out = append(out, "Nearly all rows keep these: "+analysis.List(broken, 3)+".")
 	}
 	return strings.Join(out, " ")
 }

@@ -84,7 +84,7 @@ func SuggestConstraints(ctx context.Context, in analysis.Input) (analysis.Answer
 	}
 	if s.total < minRows {
 		answer.Result = s.result
-		answer.Text = fmt.Sprintf("The table %s has %s, too few to tell rules from chance.", in.Table.Name, profile.Count(s.total, "row"))
+		answer.Text = fmt.Sprintf("The table %s has %s, too few to tell rules from chance.", in.Table.Name, analysis.Count(s.total, "row"))
 		return answer, nil
 	}
 	for _, c := range in.Table.Checks {
@@ -152,7 +152,7 @@ func about(expr string, all, columns []analysis.Column) bool {
 		name := strings.ToLower(c.Name)
 		named := slices.Contains(words, name) || strings.Contains(strings.ToLower(expr), strings.ToLower(c.Quoted())) ||
 			strings.Contains(strings.ToLower(expr), "`"+name+"`")
-		if named != slices.ContainsFunc(columns, func(o analysis.Column) bool { return o.Name == c.Name }) {
+		if named != analysis.Contains(columns, c.Name) {
 			return false
 		}
 	}
@@ -209,11 +209,7 @@ func (s *suggester) count(ctx context.Context) error {
 		items := make([]string, len(part))
 		for i, c := range part {
 			items[i] = "count(*) FILTER (WHERE NOT coalesce((" + c.expr + "), FALSE))"
-			for _, one := range c.columns {
-				if !slices.ContainsFunc(columns, func(o analysis.Column) bool { return o.Name == one.Name }) {
-					columns = append(columns, one)
-				}
-			}
+			columns = analysis.Union(columns, c.columns...)
 		}
 		err := s.in.Each(ctx, "SELECT "+strings.Join(items, ", ")+" FROM "+s.in.Table.From(columns...), func(r engine.Row) error {
 			for i, c := range part {

@@ -110,21 +110,12 @@ func (c Classification) text(table string) string {
 	}
 	fmt.Fprintf(&b, "%s has %d columns.", table, len(c.Columns))
 	if len(personal) > 0 {
-		fmt.Fprintf(&b, " %d identify persons: %s.", len(personal), listed(personal))
+		fmt.Fprintf(&b, " %d identify persons: %s.", len(personal), analysis.List(personal, 10))
 	} else {
 		b.WriteString(" None was found that identifies persons.")
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(&b, " Others: %s.", listed(others))
+		fmt.Fprintf(&b, " Others: %s.", analysis.List(others, 10))
 	}
 	return b.String()
-}
-
-// listed joins names, at most ten of them.
-func listed(names []string) string {
-	const most = 10
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

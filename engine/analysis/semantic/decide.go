@@ -1,7 +1,6 @@
 package semantic
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +46,7 @@ func Decide(e Evidence) Meaning {
 			best = m
 		}
 	}
-	best.Confidence = math.Round(min(best.Confidence, 0.99)*100) / 100
+	best.Confidence = analysis.RoundConfidence(min(best.Confidence, 0.99))
 	return best
 }
 

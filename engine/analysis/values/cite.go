@@ -2,11 +2,8 @@ package values
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine/analysis"
 )
@@ -23,16 +20,7 @@ type citations struct {
 }
 
 func newCitations(in analysis.Input) *citations {
-	c := &citations{in: in, rows: []analysis.CitedRow{}}
-	for _, name := range in.Table.PrimaryKey {
-		column, ok := in.Table.Column(name)
-		if !ok || column.Masked {
-			c.key = nil
-			break
-		}
-		c.key = append(c.key, column)
-	}
-	return c
+	return &citations{in: in, key: in.Table.KeyColumns(), rows: []analysis.CitedRow{}}
 }
 
 // add cites the row with the smallest key that fulfils a condition over a column, and returns
@@ -41,10 +29,7 @@ func (c *citations) add(ctx context.Context, column analysis.Column, condition s
 	if len(c.rows) >= maxCited {
 		return "", nil
 	}
-	read := slices.Clone(c.key)
-	if !slices.ContainsFunc(read, func(k analysis.Column) bool { return k.Name == column.Name }) {
-		read = append(read, column)
-	}
+	read := analysis.Union(c.key, column)
 	shown := make([]string, len(read))
 	order := make([]string, len(read))
 	for i, r := range read {
@@ -78,33 +63,11 @@ func (c *citations) add(ctx context.Context, column analysis.Column, condition s
 	return reference.Tag(), nil
 }
 
-// quote returns a text for a title, shortened, without control characters and without what could
-// be read as a tag.
-func quote(text string) string {
-	const most = 40
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, text)
-	text = strings.NewReplacer("[[", "[ [", "]]", "] ]").Replace(text)
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most]) + "…"
-	}
-	return `"` + text + `"`
-}
-
 // quotes returns a list of texts for a title.
 func quotes(texts []string) string {
-	const most = 4
-	shown := make([]string, 0, most)
-	for _, text := range texts[:min(most, len(texts))] {
-		shown = append(shown, quote(text))
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = analysis.Quote(text)
 	}
-	list := strings.Join(shown, ", ")
-	if more := len(texts) - most; more > 0 {
-		list += " and " + strconv.Itoa(more) + " more"
-	}
-	return list
+	return analysis.List(quoted, 4)
 }

@@ -194,7 +194,7 @@ func (w *nullsWork) fill(ctx context.Context, c analysis.Column, d dependency) e
 	cases.WriteString("CASE " + d.by.Quoted())
 	for i, pair := range pairs {
 		if i == maxFilled || cases.Len() > maxFilledText {
-			w.warnings = append(w.warnings, "The proposal for the NULLs of "+quote(c.Name)+" covers the values with the most rows only.")
+			w.warnings = append(w.warnings, "The proposal for the NULLs of "+analysis.Quote(c.Name)+" covers the values with the most rows only.")
 			break
 		}
 		keys = append(keys, *pair[0])
@@ -210,10 +210,10 @@ func (w *nullsWork) fill(ctx context.Context, c analysis.Column, d dependency) e
 	if err != nil {
 		return err
 	}
-	title := fmt.Sprintf("Fill NULL in %s with the value that %s determines in %s.", quote(c.Name), quote(d.by.Name),
-		plural(rows, "row", "rows"))
+	title := fmt.Sprintf("Fill NULL in %s with the value that %s determines in %s.", analysis.Quote(c.Name), analysis.Quote(d.by.Name),
+		analysis.Plural(rows, "row", "rows"))
 	w.proposals = append(w.proposals, analysis.Proposal{
-		Title: title, Columns: []string{c.Name, d.by.Name}, Confidence: math.Round(100*d.consistency()*0.95) / 100,
+		Title: title, Columns: []string{c.Name, d.by.Name}, Confidence: analysis.RoundConfidence(d.consistency() * 0.95),
 		Change: analysis.UpdateRows{Where: where, Set: map[string]string{c.Name: cases.String()}}, Effect: analysis.Effect{Rows: &rows},
 	})
 	return nil

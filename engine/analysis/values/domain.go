@@ -134,7 +134,7 @@ func (w *domainWork) add(ctx context.Context, s suggestion) error {
 		if err != nil {
 			return err
 		}
-		sentence = strings.TrimSuffix(sentence, ".") + ", which " + plural(violations, "row violates", "rows violate")
+		sentence = strings.TrimSuffix(sentence, ".") + ", which " + analysis.Plural(violations, "row violates", "rows violate")
 		if tag != "" {
 			sentence += " " + tag
 		}
@@ -148,7 +148,7 @@ func (w *domainWork) add(ctx context.Context, s suggestion) error {
 	}
 	title := s.title
 	if violations > 0 {
-		title = strings.TrimSuffix(title, ".") + ", which " + plural(violations, "row violates", "rows violate") + "."
+		title = strings.TrimSuffix(title, ".") + ", which " + analysis.Plural(violations, "row violates", "rows violate") + "."
 	}
 	w.proposals = append(w.proposals, analysis.Proposal{Title: title, Columns: []string{s.column.Name}, Confidence: s.out.Confidence,
 		Change: s.change, Effect: analysis.Effect{Violations: &violations}})
@@ -163,12 +163,12 @@ func (w *domainWork) answer() analysis.Answer {
 		sum += c.Confidence
 	}
 	if n := len(w.result.Columns); n > 0 {
-		a.Confidence = math.Round(100*sum/float64(n)) / 100
+		a.Confidence = analysis.RoundConfidence(sum / float64(n))
 	}
 	if w.result.Suggestions > len(w.result.Columns) {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("The result shows %d of %d suggestions.", len(w.result.Columns), w.result.Suggestions))
 	}
-	first := plural(int64(w.result.Suggestions), "column keeps", "columns keep") + " to a set of values, a pattern or a range."
+	first := analysis.Plural(int64(w.result.Suggestions), "column keeps", "columns keep") + " to a set of values, a pattern or a range."
 	a.Text = strings.Join(append([]string{first}, w.sentences...), " ")
 	a.Result = w.result
 	return a
@@ -231,8 +231,8 @@ func closedSet(ctx context.Context, in analysis.Input, p profile) (suggestion, b
 	}
 	s := suggestion{column: c, violated: c.Quoted() + " IS NOT NULL AND NOT " + among(c, texts),
 		change: analysis.ListDomain{Column: c.Name, Values: texts},
-		title:  fmt.Sprintf("Restrict %s to %s: %s.", quote(c.Name), plural(n, "value", "values"), quotes(texts))}
-	s.out = DomainColumn{Kind: "values", DistinctValues: int64(len(all)), Values: texts, Confidence: math.Round(100*confidence) / 100,
+		title:  fmt.Sprintf("Restrict %s to %s: %s.", analysis.Quote(c.Name), analysis.Plural(n, "value", "values"), quotes(texts))}
+	s.out = DomainColumn{Kind: "values", DistinctValues: int64(len(all)), Values: texts, Confidence: analysis.RoundConfidence(confidence),
 		Reason: fmt.Sprintf("few values, each in %d rows on average", rows/n)}
 	return s, true, nil
 }

@@ -3,7 +3,6 @@ package values
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -126,8 +125,8 @@ func (w *nullsWork) column(ctx context.Context, p profile) error {
 		return err
 	}
 	if tag != "" && len(w.texts) < 3 {
-		w.texts = append(w.texts, fmt.Sprintf("In %s, %s stands for a missing value in %s %s.", quote(p.column.Name), quote(found[0].text),
-			plural(found[0].rows, "row", "rows"), tag))
+		w.texts = append(w.texts, fmt.Sprintf("In %s, %s stands for a missing value in %s %s.", analysis.Quote(p.column.Name), analysis.Quote(found[0].text),
+			analysis.Plural(found[0].rows, "row", "rows"), tag))
 	}
 	return w.propose(ctx, p.column, sure, confidence)
 }
@@ -138,7 +137,7 @@ func (w *nullsWork) propose(ctx context.Context, c analysis.Column, texts []stri
 		return nil
 	}
 	if !c.Nullable {
-		w.warnings = append(w.warnings, "The column "+quote(c.Name)+" has placeholders but does not allow NULL.")
+		w.warnings = append(w.warnings, "The column "+analysis.Quote(c.Name)+" has placeholders but does not allow NULL.")
 		return nil
 	}
 	where := among(c, texts)
@@ -146,7 +145,7 @@ func (w *nullsWork) propose(ctx context.Context, c analysis.Column, texts []stri
 	if err != nil {
 		return err
 	}
-	title := fmt.Sprintf("Replace %s in %s by NULL in %s.", quotes(texts), quote(c.Name), plural(rows, "row", "rows"))
+	title := fmt.Sprintf("Replace %s in %s by NULL in %s.", quotes(texts), analysis.Quote(c.Name), analysis.Plural(rows, "row", "rows"))
 	w.proposals = append(w.proposals, analysis.Proposal{
 		Title: title, Columns: []string{c.Name}, Confidence: confidence,
 		Change: analysis.UpdateRows{Where: where, Set: map[string]string{c.Name: "NULL"}}, Effect: analysis.Effect{Rows: &rows},
@@ -183,7 +182,7 @@ func placeholdersOf(ctx context.Context, in analysis.Input, p profile) ([]found,
 		}
 	case analysis.KindInteger, analysis.KindDecimal, analysis.KindFloat, analysis.KindDate, analysis.KindTimestamp:
 		if p.distinct >= 3 { // fewer do not tell what is ordinary
-			more, err := outsiders(ctx, in, c, c.Kind() == analysis.KindDate || c.Kind() == analysis.KindTimestamp)
+			more, err := outsiders(ctx, in, c, c.Temporal())
 			if err != nil {
 				return nil, err
 			}
@@ -242,8 +241,8 @@ func (w *nullsWork) answer(all []profile) analysis.Answer {
 	if w.result.Placeholders > w.shown {
 		w.warnings = append(w.warnings, fmt.Sprintf("The result shows %d of %d placeholders.", w.shown, w.result.Placeholders))
 	}
-	sentences := []string{fmt.Sprintf("%s with NULL in %s; %s for missing values.", plural(nulls, "cell", "cells"),
-		plural(int64(with), "column", "columns"), plural(int64(w.result.Placeholders), "placeholder", "placeholders"))}
+	sentences := []string{fmt.Sprintf("%s with NULL in %s; %s for missing values.", analysis.Plural(nulls, "cell", "cells"),
+		analysis.Plural(int64(with), "column", "columns"), analysis.Plural(int64(w.result.Placeholders), "placeholder", "placeholders"))}
 	sentences = append(sentences, w.texts...)
 	confidence, n := 0.0, 0
 	for _, c := range w.result.Columns {
@@ -251,12 +250,12 @@ func (w *nullsWork) answer(all []profile) analysis.Answer {
 			confidence, n = confidence+p.Confidence, n+1
 		}
 		if c.Replacement != nil && len(sentences) < 6 {
-			sentences = append(sentences, fmt.Sprintf("%s determines %s of %s.", quote(c.Replacement.DeterminedBy),
-				plural(c.Replacement.Rows, "missing value", "missing values"), quote(c.Column)))
+			sentences = append(sentences, fmt.Sprintf("%s determines %s of %s.", analysis.Quote(c.Replacement.DeterminedBy),
+				analysis.Plural(c.Replacement.Rows, "missing value", "missing values"), analysis.Quote(c.Column)))
 		}
 	}
 	if n > 0 {
-		confidence = math.Round(100*confidence/float64(n)) / 100
+		confidence = analysis.RoundConfidence(confidence / float64(n))
 	} else {
 		confidence = 0.9
 	}

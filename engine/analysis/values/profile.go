@@ -119,11 +119,3 @@ func ratio(part, whole int64) float64 {
 	}
 	return float64(part) / float64(whole)
 }
-
-// plural returns a number with a noun.
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.FormatInt(n, 10) + " " + many
-}

@@ -41,7 +41,7 @@ var quantities = []quantity{
 // rangeOf suggests the range of a column of numbers or times.
 func (w *domainWork) rangeOf(ctx context.Context, p profile) (suggestion, bool, error) {
 	c := p.column
-	times := c.Kind() == analysis.KindDate || c.Kind() == analysis.KindTimestamp
+	times := c.Temporal()
 	place, ok := placeOf(c, times)
 	if !ok || c.Key || c.Unique || p.distinct < 3 {
 		return suggestion{}, false, nil
@@ -252,7 +252,7 @@ func rangeSuggestion(c analysis.Column, s spread, least, greatest string, confid
 	}
 	var outside []string
 	out := DomainColumn{Kind: "range", DistinctValues: s.distinct, Confidence: confidence, Reason: reason}
-	title := "Restrict " + quote(c.Name) + " to values"
+	title := "Restrict " + analysis.Quote(c.Name) + " to values"
 	if least != "" {
 		outside = append(outside, c.Quoted()+" < "+literal(least))
 		out.Min = &least

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -122,7 +121,7 @@ func (w *formsWork) column(ctx context.Context, p profile) error {
 	}
 	if cut {
 		w.sampled = true
-		w.warnings = append(w.warnings, fmt.Sprintf("Only the %d most frequent values of %s were compared.", len(forms), quote(p.column.Name)))
+		w.warnings = append(w.warnings, fmt.Sprintf("Only the %d most frequent values of %s were compared.", len(forms), analysis.Quote(p.column.Name)))
 	}
 	if identifiers(forms, p) {
 		return nil
@@ -189,8 +188,8 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 				return a, err
 			}
 			if tag != "" && len(sentences) < 4 {
-				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", quote(found.column.Name), quote(c.Forms[0].Text),
-					quote(c.Forms[1].Text), tag))
+				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", analysis.Quote(found.column.Name), analysis.Quote(c.Forms[0].Text),
+					analysis.Quote(c.Forms[1].Text), tag))
 			}
 		}
 		for _, c := range found.candidates {
@@ -209,10 +208,10 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 	}
 	a.Result, a.Warnings, a.Confidence = w.result, w.warnings, 0.9
 	if shown > 0 {
-		a.Confidence = math.Round(100*sum/float64(shown)) / 100
+		a.Confidence = analysis.RoundConfidence(sum / float64(shown))
 	}
-	first := fmt.Sprintf("%s of %s occur in several forms; %s compared.", plural(int64(w.result.Clusters), "value", "values"),
-		plural(int64(len(w.found)), "column", "columns"), plural(int64(w.result.Analysed), "column was", "columns were"))
+	first := fmt.Sprintf("%s of %s occur in several forms; %s compared.", analysis.Plural(int64(w.result.Clusters), "value", "values"),
+		analysis.Plural(int64(len(w.found)), "column", "columns"), analysis.Plural(int64(w.result.Analysed), "column was", "columns were"))
 	a.Text = strings.Join(append([]string{first}, sentences...), " ")
 	return a, nil
 }
@@ -239,7 +238,7 @@ func (w *formsWork) allowed() []int {
 }
 
 func (w *formsWork) shownCluster(c cluster.Cluster) Cluster {
-	out := Cluster{Canonical: c.Forms[0].Text, Confidence: math.Round(100*c.Confidence) / 100, Method: c.Method, Rows: c.Rows,
+	out := Cluster{Canonical: c.Forms[0].Text, Confidence: analysis.RoundConfidence(c.Confidence), Method: c.Method, Rows: c.Rows,
 		Variants: []Form{}, TotalVariants: len(c.Forms)}
 	for i, f := range c.Forms[:min(maxVariants, len(c.Forms))] {
 		if w.shownText += len(f.Text); i > 1 && w.shownText > maxShownText+w.in.Limit*maxClusterText {
@@ -273,7 +272,7 @@ func (w *formsWork) propose(ctx context.Context, found columnClusters, shown int
 			}
 			texts = append(texts, f.Text)
 		}
-		title := fmt.Sprintf("Write %s as %s in %s", quotes(texts), quote(c.Forms[0].Text), quote(found.column.Name))
+		title := fmt.Sprintf("Write %s as %s in %s", quotes(texts), analysis.Quote(c.Forms[0].Text), analysis.Quote(found.column.Name))
 		p, err := w.proposal(ctx, found.column, title, texts, analysis.QuoteSQL(c.Forms[0].Text), c.Confidence)
 		if err != nil {
 			return nil, err
@@ -304,8 +303,8 @@ func (w *formsWork) proposeAll(ctx context.Context, found columnClusters) (analy
 		}
 	}
 	cases.WriteString(" END")
-	title := fmt.Sprintf("Write the variants of %s of %s in their canonical forms", plural(int64(done), "value", "values"),
-		quote(found.column.Name))
+	title := fmt.Sprintf("Write the variants of %s of %s in their canonical forms", analysis.Plural(int64(done), "value", "values"),
+		analysis.Quote(found.column.Name))
 	return w.proposal(ctx, found.column, title, texts, cases.String(), confidence)
 }
 
@@ -317,10 +316,10 @@ func (w *formsWork) proposal(ctx context.Context, c analysis.Column, title strin
 	if err != nil {
 		return analysis.Proposal{}, err
 	}
-	title += ", in " + plural(rows, "row", "rows") + "."
+	title += ", in " + analysis.Plural(rows, "row", "rows") + "."
 	if c.Domain != "" {
 		title += " The column has a domain, which must allow the new value."
 	}
-	return analysis.Proposal{Title: title, Columns: []string{c.Name}, Confidence: math.Round(100*confidence) / 100,
+	return analysis.Proposal{Title: title, Columns: []string{c.Name}, Confidence: analysis.RoundConfidence(confidence),
 		Change: analysis.UpdateRows{Where: where, Set: map[string]string{c.Name: set}}, Effect: analysis.Effect{Rows: &rows}}, nil
 }
