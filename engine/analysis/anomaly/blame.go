@@ -25,7 +25,7 @@ type cell struct {
 	weight float64
 }
 
-// certain is the weight from which on a single violation is enough to blame a column.
+// certain is the weight from which a single violation is enough to blame a column.
 const certain = 0.75
 
 // blame returns the cells that are probably wrong.
@@ -69,14 +69,14 @@ func (d *detector) judge(r *row) []cell {
 		switch {
 		case h.check.column < 0:
 			open = append(open, h)
-		case h.check.distant && d.usualHere(r, h.check.column):
+		case h.check.distant && d.usualInGroup(r, h.check.column):
 		default:
 			put(cell{row: r, column: h.check.column, kind: h.check.kind, score: h.check.score, expected: h.expected,
 				reason: h.check.reason, check: h.check})
 		}
 	}
 	for i := range cells {
-		d.complete(r, open, blamed, &cells[i])
+		d.addExpected(r, open, blamed, &cells[i])
 	}
 	for {
 		open = slices.DeleteFunc(open, func(h hit) bool { return d.explained(h, blamed) })
@@ -84,23 +84,23 @@ func (d *detector) judge(r *row) []cell {
 			break
 		}
 		column, margin := d.suspect(r, open)
-		found := d.convict(r, open, column, margin)
-		if found.weight >= certain || d.rests(r, found) {
+		found := d.verdict(r, open, column, margin)
+		if found.weight >= certain || d.determinantWrong(r, found) {
 			put(found)
 			continue
 		}
-		// Nothing but a weak dependency tells against the column.
+		// The only evidence against the column is a weak dependency.
 		open = slices.DeleteFunc(open, func(h hit) bool { return h.check.weights[column] > 0 })
 	}
 	for i := range cells {
-		d.unit(&cells[i])
+		d.nameFactor(&cells[i])
 	}
 	return cells
 }
 
-// complete adds the value that fits to a cell which is blamed for its own sake, if a relation
-// gives it.
-func (d *detector) complete(r *row, open []hit, blamed map[int]int, c *cell) {
+// addExpected adds the value that fits to a cell that a check of its own column blames, if a
+// relation gives that value.
+func (d *detector) addExpected(r *row, open []hit, blamed map[int]int, c *cell) {
 	alone := slices.DeleteFunc(slices.Clone(open), func(h hit) bool {
 		for column := range h.check.weights {
 			if _, ok := blamed[column]; ok && column != c.column {
@@ -112,14 +112,14 @@ func (d *detector) complete(r *row, open []hit, blamed map[int]int, c *cell) {
 	if len(alone) == 0 {
 		return
 	}
-	if found := d.convict(r, alone, c.column, 1); found.expected != "" && (found.check.depends != nil || found.check.equal != nil) {
+	if found := d.verdict(r, alone, c.column, 1); found.expected != "" && (found.check.depends != nil || found.check.equal != nil) {
 		c.expected, c.certain, c.score = found.expected, found.certain, max(c.score, found.score)
 	}
 }
 
-// rests reports whether a dependency on one column is broken though other relations give the
-// value that it determines: then it is the column that is wrong.
-func (d *detector) rests(r *row, c cell) bool {
+// determinantWrong reports whether a dependency on one column is broken although other
+// relations confirm the value that it determines: then the determining column is wrong.
+func (d *detector) determinantWrong(r *row, c cell) bool {
 	f := c.check.depends
 	return f != nil && !c.check.ignored && len(f.From) == 1 && f.From[0] == c.column && d.cleared(r, f.To)
 }
@@ -134,28 +134,28 @@ func (d *detector) explained(h hit, blamed map[int]int) bool {
 	return false
 }
 
-// usualHere reports whether a number far from all others is usual within its group.
-func (d *detector) usualHere(r *row, column int) bool {
+// usualInGroup reports whether a number far from all others is usual within its group.
+func (d *detector) usualInGroup(r *row, column int) bool {
 	for i := range d.models {
 		m := &d.models[i]
 		if m.column != column || m.less >= 0 || len(m.by) == 0 {
 			continue
 		}
-		if u, ok := m.distance(d.keyOf(m.by, r), m.value(r.number)); ok && u < 1 {
+		if u, ok := m.distance(d.rowKey(m.by, r), m.value(r.number)); ok && u < 1 {
 			return true
 		}
 	}
 	return d.cleared(r, column)
 }
 
-func (d *detector) keyOf(columns []int, r *row) [2]int32 {
+func (d *detector) rowKey(columns []int, r *row) [2]int32 {
 	if len(columns) == 0 {
 		return [2]int32{}
 	}
 	return d.key(columns, func(c int) int32 { return r.codes[c] })
 }
 
-// suspect returns the column that the violations tell most against, and by how much.
+// suspect returns the column with the most evidence against it, and the margin to the next.
 func (d *detector) suspect(r *row, open []hit) (column int, margin float64) {
 	scores := map[int]float64{}
 	for _, h := range open {
@@ -172,13 +172,13 @@ func (d *detector) suspect(r *row, open []hit) (column int, margin float64) {
 		if len(columns) > 1 && d.cleared(r, c) {
 			scores[c] -= 1.5
 		}
-		scores[c] += d.evidence(r, open, c) + d.placed(r, open, c)
+		scores[c] += d.evidence(r, open, c) + d.slotEvidence(r, open, c)
 	}
 	best := columns[0]
 	second := math.Inf(-1)
 	for _, c := range columns[1:] {
 		switch diff := scores[c] - scores[best]; {
-		case diff > 1e-9 || diff > -1e-9 && d.rather(c, best):
+		case diff > 1e-9 || diff > -1e-9 && d.likelierWrong(c, best):
 			second = max(second, scores[best])
 			best = c
 		default:
@@ -188,10 +188,10 @@ func (d *detector) suspect(r *row, open []hit) (column int, margin float64) {
 	return best, scores[best] - second
 }
 
-// rather reports whether of two columns that equally much tells against, the first is to
-// blame: a wrong number hardly ever fits other rows, so a text is rather wrong, and a stamp
-// is rather wrong than one of its parts.
-func (d *detector) rather(a, b int) bool {
+// likelierWrong reports which of two columns is to blame if the evidence against both is
+// equal. It is the first one if the first is a text, because a wrong number hardly ever fits
+// other rows, or a stamp and the other one a part of it.
+func (d *detector) likelierWrong(a, b int) bool {
 	rank := func(i int) int {
 		switch d.column(i).Kind() {
 		case analysis.KindText:
@@ -204,7 +204,8 @@ func (d *detector) rather(a, b int) bool {
 	return rank(a) < rank(b)
 }
 
-// cleared reports whether the row keeps a strict relation that gives the value of the column.
+// cleared reports whether the row satisfies a strict relation that gives the value of the
+// column.
 func (d *detector) cleared(r *row, column int) bool {
 	for _, c := range d.checks {
 		if !c.strict || c.weights[column] == 0 || slices.ContainsFunc(r.hits, func(h hit) bool { return h.check == c }) {
@@ -220,7 +221,7 @@ func (d *detector) cleared(r *row, column int) bool {
 				return true
 			}
 		case c.depends != nil && c.depends.To == column && !c.ignored:
-			if m, ok := c.depends.modes[d.keyOf(c.depends.From, r)]; ok && m.total >= 5 && m.code == r.codes[column] {
+			if m, ok := c.depends.modes[d.rowKey(c.depends.From, r)]; ok && m.total >= 5 && m.code == r.codes[column] {
 				return true
 			}
 		}
@@ -228,7 +229,7 @@ func (d *detector) cleared(r *row, column int) bool {
 	return false
 }
 
-// evidence returns how much likelier the row becomes if the column is repaired.
+// evidence returns how much more likely the row becomes if the column is repaired.
 func (d *detector) evidence(r *row, open []hit, column int) float64 {
 	repaired, ok := d.repair(r, open, column)
 	if !ok {
@@ -246,7 +247,7 @@ func (d *detector) evidence(r *row, open []hit, column int) float64 {
 		if m.column != column && m.less != column || d.circular(open, m) {
 			continue
 		}
-		key := d.keyOf(m.by, r)
+		key := d.rowKey(m.by, r)
 		before, known := m.distance(key, m.value(r.number))
 		after, also := m.distance(key, m.value(changed))
 		if known && also {
@@ -256,8 +257,8 @@ func (d *detector) evidence(r *row, open []hit, column int) float64 {
 	return max(-2, min(2, 0.5*sum))
 }
 
-// circular reports whether a model is about columns of one violated equation, so that it
-// tells nothing new.
+// circular reports whether a model is about columns of one violated equation, so that it is
+// no additional evidence.
 func (d *detector) circular(open []hit, m *model) bool {
 	for _, h := range open {
 		if m.less >= 0 && h.check.equal != nil && h.check.weights[m.column] > 0 && h.check.weights[m.less] > 0 {
@@ -284,8 +285,8 @@ func (d *detector) repair(r *row, open []hit, column int) (float64, bool) {
 	return 0, false
 }
 
-// convict describes why a column is blamed, with the value that fits.
-func (d *detector) convict(r *row, open []hit, column int, margin float64) cell {
+// verdict describes why a column is blamed, with the value that fits.
+func (d *detector) verdict(r *row, open []hit, column int, margin float64) cell {
 	out := cell{row: r, column: column, score: -1}
 	for _, h := range open {
 		w := h.check.weights[column]
@@ -309,11 +310,11 @@ func (d *detector) convict(r *row, open []hit, column int, margin float64) cell 
 	return out
 }
 
-// units are factors between units that people mix up.
+// units are factors between units that are often confused.
 var units = []float64{10, 60, 100, 1000}
 
-// unit names the factor by which a number differs from the one that fits.
-func (d *detector) unit(c *cell) {
+// nameFactor names the factor by which a number differs from the one that fits.
+func (d *detector) nameFactor(c *cell) {
 	if c.check.depends == nil && c.check.equal == nil && c.check.group == nil || !d.column(c.column).Numeric() {
 		return
 	}
@@ -322,7 +323,7 @@ func (d *detector) unit(c *cell) {
 	if m := c.check.group; m != nil && err != nil {
 		for i := range d.models {
 			if d.models[i].column == m.column && d.models[i].less < 0 {
-				if g, ok := d.models[i].groups[d.keyOf(d.models[i].by, c.row)]; ok {
+				if g, ok := d.models[i].groups[d.rowKey(d.models[i].by, c.row)]; ok {
 					if fits, err = g.median, nil; d.models[i].log {
 						fits = math.Exp(g.median)
 					}
@@ -345,7 +346,7 @@ func (d *detector) unit(c *cell) {
 	for _, u := range units {
 		for _, f := range []float64{u, 1 / u} {
 			if math.Abs(ratio/f-1) <= near {
-				c.kind, c.reason = kindUnit, fmt.Sprintf("%s, and the value is about %g times as large", c.reason, f)
+				c.kind, c.reason = kindUnit, fmt.Sprintf("%s, and the value is about %g times the expected one", c.reason, f)
 				return
 			}
 		}

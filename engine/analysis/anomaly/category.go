@@ -8,8 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 )
 
-// categories adds the checks of texts that are rare where the others are frequent: those that
-// are like a frequent one, and those below a gap between the frequencies.
+// categories adds the checks of rare texts in columns of frequent ones: texts that are nearly
+// equal to a frequent one, and texts below a gap between the frequencies.
 func (d *detector) categories(i int) {
 	values := d.counts[i]
 	if len(values) < 2 || d.total < 200 || int64(len(values))*20 > d.total {
@@ -36,7 +36,7 @@ func (d *detector) categories(i int) {
 	c := d.column(i)
 	if len(typos) > 0 {
 		d.add(check{kind: kindCategory, column: i, score: 0.88, where: c.Quoted() + " IN (" + strings.Join(typos, ", ") + ")",
-			expected: "a value like " + likely[0], reason: fmt.Sprintf("the value is rare in %s and is like a frequent one", c.Name)})
+			expected: "a value such as " + likely[0], reason: fmt.Sprintf("the value is rare in %s and nearly equal to a frequent one", c.Name)})
 	}
 	core, rest := 0, int64(0)
 	for at := range values[:min(len(values), 50)] {
@@ -59,20 +59,20 @@ func (d *detector) categories(i int) {
 	if rest*300 <= d.total {
 		d.add(check{kind: kindCategory, column: i, score: 0.85, where: c.Quoted() + " NOT IN (" + strings.Join(list, ", ") + ")",
 			expected: "one of " + analysis.Count(int64(core), "frequent value"),
-			reason:   fmt.Sprintf("%s has %s otherwise", c.Name, analysis.Count(int64(core), "value"))})
+			reason:   fmt.Sprintf("%s has only %s in nearly all rows", c.Name, analysis.Count(int64(core), "value"))})
 	}
 }
 
-// alike reports whether two texts are equal but for case and spaces, or, from four
-// characters on, for one slip of the pen.
+// alike reports whether two texts differ in case and spaces only, or, if they have at least
+// four characters, by one typing error.
 func alike(a, b string) bool {
 	x, y := strings.ToLower(strings.Join(strings.Fields(a), "")), strings.ToLower(strings.Join(strings.Fields(b), ""))
-	return x == y || slip([]rune(x), []rune(y))
+	return x == y || typingError([]rune(x), []rune(y))
 }
 
-// slip reports whether one character is added, left out, replaced or swapped with its
-// neighbour. Digits are not compared, because other numbers are other values.
-func slip(a, b []rune) bool {
+// typingError reports whether one character is added, left out, replaced or swapped with its
+// neighbour. Texts with digits are not compared, because other numbers are other values.
+func typingError(a, b []rune) bool {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
@@ -95,8 +95,8 @@ func slip(a, b []rune) bool {
 	return rest(a, at+1) == rest(b, at+1) || at+1 < len(b) && a[at] == b[at+1] && a[at+1] == b[at] && rest(a, at+2) == rest(b, at+2)
 }
 
-// swaps adds the checks of two columns of which each has a value that only the other has
-// otherwise.
+// swaps adds the checks of rows in which two columns have values that otherwise occur in the
+// other column only.
 func (d *detector) swaps() {
 	for i := range d.counts {
 		for j := i + 1; j < len(d.counts); j++ {
@@ -110,9 +110,9 @@ func (d *detector) swaps() {
 			}
 			where := fmt.Sprintf("(%s IN (%s) AND %s IN (%s))", a.Quoted(), strings.Join(onlyB, ", "), b.Quoted(), strings.Join(onlyA, ", "))
 			for _, pair := range [][2]int{{i, j}, {j, i}} {
-				d.add(check{kind: kindSwap, column: pair[0], score: 0.95, where: where,
-					expected: "the value of " + d.column(pair[1]).Name,
-					reason:   fmt.Sprintf("the value usually belongs in %s, and that of %s here", d.column(pair[1]).Name, d.column(pair[1]).Name)})
+				other := d.column(pair[1]).Name
+				d.add(check{kind: kindSwap, column: pair[0], score: 0.95, where: where, expected: "the value of " + other,
+					reason: fmt.Sprintf("the value usually occurs in %s, and the value of %s usually occurs here", other, other)})
 			}
 		}
 	}

@@ -25,7 +25,7 @@ type row struct {
 // hit is a check that reports a row.
 type hit struct {
 	check *check
-	// expected is the value that fits, support the number of rows that tell so.
+	// expected is the value that fits, support the number of rows that have it.
 	expected string
 	support  int64
 }
@@ -91,7 +91,7 @@ func (d *detector) collect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if d.usualOften(int64(len(list))) {
+		if d.tooMany(int64(len(list))) {
 			c.strict = false
 			continue
 		}
@@ -123,8 +123,8 @@ func (d *detector) collect(ctx context.Context) error {
 	return d.read(ctx)
 }
 
-// usualOften reports whether so many rows are reported that this is no anomaly.
-func (d *detector) usualOften(rows int64) bool {
+// tooMany reports whether so many rows are reported that they are not anomalies.
+func (d *detector) tooMany(rows int64) bool {
 	return float64(rows) > max(3, maxShare*float64(d.total)) || rows > maxFlagged
 }
 
@@ -147,7 +147,7 @@ func (d *detector) conditions(ctx context.Context) error {
 		var few []*check
 		err := d.in.Each(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+d.in.Table.From(d.sample.Columns...), func(r engine.Row) error {
 			for i, c := range part {
-				if n := r.Int64(i); d.usualOften(n) {
+				if n := r.Int64(i); d.tooMany(n) {
 					c.strict = false
 				} else if n > 0 {
 					c.reported = true

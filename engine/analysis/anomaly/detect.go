@@ -33,7 +33,7 @@ const (
 	minRows = 50
 	// maxFlagged is the number of rows that are examined one by one.
 	maxFlagged = 60_000
-	// maxShare is the share of the rows beyond which what a detector reports is usual.
+	// maxShare is the share of the rows beyond which the reports of a check are discarded.
 	maxShare = 0.02
 )
 
@@ -42,9 +42,9 @@ type Result struct {
 	Findings []Finding `json:"findings"`
 	// Rows are the rows of the findings.
 	Rows        []analysis.CitedRow `json:"rows"`
-	Counts      []Count             `json:"counts" doc:"All cells that were found, also those beyond the limit"`
+	Counts      []Count             `json:"counts" doc:"Numbers of all cells found, including those beyond the limit"`
 	CheckedRows int64               `json:"checkedRows"`
-	Relations   []string            `json:"relations" doc:"Relations between columns that nearly all rows keep"`
+	Relations   []string            `json:"relations" doc:"Relations between columns that nearly all rows satisfy"`
 }
 
 // Finding is a cell that is probably wrong.
@@ -81,7 +81,7 @@ type detector struct {
 	cut      bool
 }
 
-// check is a detector whose condition is counted over all rows.
+// check is one rule of detection, whose violations are counted over all rows.
 type check struct {
 	kind, reason, expected string
 	score                  float64
@@ -90,15 +90,15 @@ type check struct {
 	column int
 	// where is the condition over one row; it is "" for a dependency and a group.
 	where string
-	// weights says how much a violation tells against each column of a relation.
+	// weights has the evidence of a violation against each column of a relation.
 	weights map[int]float64
 	equal   *relation.Linear
 	parts   *relation.Parts
 	depends *dependency
 	group   *groupCheck
-	// strict reports that a row which keeps the relation clears its columns.
+	// strict reports that a row which satisfies the relation clears its columns.
 	strict bool
-	// ignored reports that a dependency has exceptions, so that it says little.
+	// ignored reports that a dependency has exceptions, so that its violations are weak evidence.
 	ignored bool
 	// reported reports that the check found rows.
 	reported bool

@@ -21,10 +21,11 @@ type groupCheck struct {
 	limit float64
 }
 
-// model says which values of a column, or of the difference between two columns, are usual in
-// a group.
+// model describes which values of a column, or of the difference between two columns, are
+// usual in each group of rows.
 type model struct {
-	// column is the column, minus that with the index less unless that is negative.
+	// column and less are indexes of columns. The value is that of column, minus that of less
+	// if less is not negative. clock reports that both are times of day.
 	column, less int
 	clock        bool
 	by           []int
@@ -92,7 +93,7 @@ func (d *detector) grouped(context.Context) error {
 			if len(m.by) > 0 && !d.determined(i) {
 				d.add(check{kind: kindGroup, column: -1, score: 0.85, weights: map[int]float64{i: 1, m.by[0]: 0.3, m.by[len(m.by)-1]: 0.3},
 					group:  &groupCheck{column: i, by: m.by, log: m.log, limit: m.limit},
-					reason: fmt.Sprintf("the value is far from others with the same %s", names(s, m.by))})
+					reason: fmt.Sprintf("the value is far from the others with the same %s", names(s, m.by))})
 			}
 		}
 	}
@@ -148,8 +149,8 @@ func (d *detector) groupings() [][]int {
 	return out
 }
 
-// differences adds models of differences between columns, which tell which side of an
-// equation is wrong.
+// differences adds models of differences between columns, which are evidence about the side
+// of an equation that is wrong.
 func (d *detector) differences(clocks []int, by [][]int) {
 	s := d.sample
 	related := map[int]bool{}
@@ -190,7 +191,7 @@ func (d *detector) best(m model, by [][]int, most float64) (model, bool) {
 	}
 	all := spread(values)
 	if m.less >= 0 && !m.clock {
-		// A difference tells something only if it varies less than its parts.
+		// A difference is evidence only if it varies less than its parts.
 		all = min(spread(s.Numbers[m.column][:len(values)]), spread(s.Numbers[m.less][:len(values)]))
 	}
 	if !(all > 0) {
@@ -205,7 +206,7 @@ func (d *detector) best(m model, by [][]int, most float64) (model, bool) {
 		groups := d.centers(m, columns, values)
 		rest, n := 0.0, 0
 		for at, v := range values {
-			if c, ok := groups[d.key2(columns, at)]; ok && !math.IsNaN(v) {
+			if c, ok := groups[d.sampleKey(columns, at)]; ok && !math.IsNaN(v) {
 				rest += c.spread
 				n++
 			}
@@ -228,7 +229,7 @@ func (d *detector) best(m model, by [][]int, most float64) (model, bool) {
 	m.groups, m.limit = d.centers(m, chosen, full), 1
 	var z []float64
 	for at, v := range full {
-		if u, ok := m.distance(d.key2(chosen, at), v); ok {
+		if u, ok := m.distance(d.sampleKey(chosen, at), v); ok {
 			z = append(z, u)
 		}
 	}
@@ -245,7 +246,7 @@ func (d *detector) best(m model, by [][]int, most float64) (model, bool) {
 	return m, true
 }
 
-func (d *detector) key2(columns []int, at int) [2]int32 {
+func (d *detector) sampleKey(columns []int, at int) [2]int32 {
 	if len(columns) == 0 {
 		return [2]int32{}
 	}
@@ -257,7 +258,7 @@ func (d *detector) centers(m model, columns []int, values []float64) map[[2]int3
 	members := map[[2]int32][]float64{}
 	for at, v := range values {
 		if !math.IsNaN(v) {
-			k := d.key2(columns, at)
+			k := d.sampleKey(columns, at)
 			members[k] = append(members[k], v)
 		}
 	}

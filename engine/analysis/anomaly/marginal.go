@@ -96,11 +96,11 @@ func (d *detector) marginal(ctx context.Context) error {
 	return nil
 }
 
-// clock adds the check of times of day as in 2359.
+// clock adds the check of times of day that are numbers such as 2359.
 func (d *detector) clock(i int) {
 	q := d.column(i).Quoted()
 	d.add(check{kind: kindTime, column: i, score: 0.97, expected: "a time from 0 to 2400, with minutes below 60",
-		reason: d.column(i).Name + " holds times as in 2359, but this is none",
+		reason: d.column(i).Name + " holds times of day such as 2359, but this is not one",
 		where:  fmt.Sprintf("(%s < 0 OR %s > 2400 OR %s %% 100 >= 60)", q, q, q)})
 }
 
@@ -144,7 +144,7 @@ func (d *detector) fences(ctx context.Context, i int) error {
 	outside := func(low, high float64) string {
 		return fmt.Sprintf("(%s < %s OR %s > %s)", x, float(low), x, float(high))
 	}
-	// A value that occurs often is no slip, unless it is much farther away.
+	// A value that occurs often is no typing error, unless it is much farther away.
 	often := max(5, d.total/50_000)
 	farLow, farHigh := median-5*(median-low), median+5*(high-median)
 	usual := []string{}
@@ -166,8 +166,8 @@ func (d *detector) fences(ctx context.Context, i int) error {
 		return err
 	}
 	d.add(check{kind: kindRange, column: i, score: 0.85, where: where, distant: true,
-		expected: "mostly " + p.Quantiles[0.01] + " to " + p.Quantiles[0.99],
-		reason:   fmt.Sprintf("98 %% of %s are between %s and %s", p.Column.Name, p.Quantiles[0.01], p.Quantiles[0.99])})
+		expected: "usually " + p.Quantiles[0.01] + " to " + p.Quantiles[0.99],
+		reason:   fmt.Sprintf("98 %% of the values of %s are between %s and %s", p.Column.Name, p.Quantiles[0.01], p.Quantiles[0.99])})
 	return nil
 }
 
@@ -260,7 +260,7 @@ func (d *detector) edges(i int) bool {
 	if len(parts) > 0 {
 		d.add(check{kind: kindRange, column: i, score: 0.93, where: "(" + strings.Join(parts, " OR ") + ")",
 			expected: values[first].Value + " to " + values[last].Value,
-			reason:   fmt.Sprintf("%s takes all values from %s to %s", c.Name, values[first].Value, values[last].Value)})
+			reason:   fmt.Sprintf("%s otherwise takes the values from %s to %s", c.Name, values[first].Value, values[last].Value)})
 	}
 	return below == 0 && above == 0 || len(parts) > 0
 }

@@ -57,12 +57,12 @@ func (d *detector) relations(context.Context) error {
 			}
 		}
 		d.add(check{kind: kindDate, column: -1, score: 0.92, where: s.Disagrees(p), weights: weights, parts: &p, strict: true,
-			reason: fmt.Sprintf("%s is made of %s", s.Columns[p.Stamp].Name, names(s, p.Columns()[1:]))})
+			reason: fmt.Sprintf("%s is composed of %s", s.Columns[p.Stamp].Name, names(s, p.Columns()[1:]))})
 	}
 	for _, o := range s.Orders(0.995) {
 		low, high := s.Columns[o.Low], s.Columns[o.High]
 		d.add(check{kind: kindOrder, column: -1, score: 0.8, where: above(low, high),
-			weights: map[int]float64{o.Low: 0.9, o.High: 1}, reason: fmt.Sprintf("%s is at most %s otherwise", low.Name, high.Name)})
+			weights: map[int]float64{o.Low: 0.9, o.High: 1}, reason: fmt.Sprintf("%s is otherwise at most %s", low.Name, high.Name)})
 	}
 	d.together()
 	d.dependencies()
@@ -103,7 +103,7 @@ func (d *detector) together() {
 			a, b := d.column(one[0]), d.column(one[1])
 			d.add(check{kind: kindMissing, column: one[0], score: 0.75, expected: "a value",
 				where:  a.Quoted() + " IS NULL AND " + b.Quoted() + " IS NOT NULL",
-				reason: fmt.Sprintf("%s is NULL only where %s is, too", a.Name, b.Name)})
+				reason: fmt.Sprintf("%s is otherwise NULL only where %s is NULL", a.Name, b.Name)})
 		}
 	}
 }
@@ -196,7 +196,7 @@ func (d *detector) common(c *check) string {
 		broken = "best >= 25 AND best >= 0.97 * total AND n = 1"
 	}
 	if c.ignored {
-		// A value that hardly occurs elsewhere is none of the usual exceptions.
+		// A value that hardly occurs elsewhere is not one of the usual exceptions.
 		broken = fmt.Sprintf("best >= 5 AND best >= 0.8 * total AND everywhere <= %d", max(2, d.total/rareValue))
 	}
 	return fmt.Sprintf(`WITH c AS (SELECT *, sum(n) OVER (PARTITION BY v) AS everywhere FROM
@@ -207,8 +207,9 @@ b AS (SELECT c.*, total, best, likely, %s AS broken FROM c JOIN g USING (%s) WHE
 }
 
 // balance returns the statement of two numbers: the pairs of group and value that break a
-// dependency, and how many of them its exceptions explain. Errors seldom meet in a group, but
-// exceptions do: they are values with several rows of a group that is not large.
+// dependency, and how many of them its exceptions explain. Two errors are seldom equal in one
+// group, but exceptions are: an exception is a value with several rows of a group that is not
+// large.
 func (d *detector) balance(c *check) string {
 	least := 8
 	if !c.strict {

@@ -90,7 +90,7 @@ func brief(row analysis.CitedRow, bytes int) int {
 func (d *detector) text(result Result, rows []analysis.CitedRow) (string, []analysis.Reference) {
 	references := []analysis.Reference{}
 	if len(result.Counts) == 0 {
-		return fmt.Sprintf("All %s of the table %s are as the other rows suggest.", analysis.Count(d.total, "row"), d.in.Table.Name), references
+		return fmt.Sprintf("Nothing in the %s of the table %s looks wrong.", analysis.Count(d.total, "row"), d.in.Table.Name), references
 	}
 	all := int64(0)
 	parts := make([]string, 0, len(result.Counts))
@@ -100,8 +100,8 @@ func (d *detector) text(result Result, rows []analysis.CitedRow) (string, []anal
 		all += c.Cells
 		parts = append(parts, fmt.Sprintf("%s in %s (%s)", analysis.Count(c.Cells, "cell"), c.Column, strings.ReplaceAll(c.Kind, "_", " ")))
 	}
-	sentences := []string{fmt.Sprintf("%s of the %s of the table %s look wrong: %s.", analysis.Count(all, "cell"),
-		analysis.Count(d.total, "row"), d.in.Table.Name, analysis.List(parts, 4))}
+	sentences := []string{fmt.Sprintf("In the %s of the table %s, %s wrong: %s.",
+		analysis.Count(d.total, "row"), d.in.Table.Name, analysis.Plural(all, "cell looks", "cells look"), analysis.List(parts, 4))}
 	kinds := map[string]bool{}
 	for _, f := range result.Findings {
 		if kinds[f.Column+f.Kind] || len(references) == 3 {
@@ -110,9 +110,9 @@ func (d *detector) text(result Result, rows []analysis.CitedRow) (string, []anal
 		kinds[f.Column+f.Kind] = true
 		ref := analysis.Reference{Row: f.Row, Column: f.Column, Value: rows[f.Row-1].Values[f.Column]}
 		references = append(references, ref)
-		sentence := fmt.Sprintf("In row %d, %s %s stands out, because %s", f.Row, f.Column, ref.Tag(), f.Reason)
+		sentence := fmt.Sprintf("In row %d, %s %s is suspicious: %s", f.Row, f.Column, ref.Tag(), f.Reason)
 		if f.Expected != nil {
-			sentence += "; expected is " + *f.Expected
+			sentence += " (expected: " + *f.Expected + ")"
 		}
 		sentences = append(sentences, sentence+".")
 	}

@@ -17,7 +17,7 @@ const (
 	minRepeats = 15
 	// maxRecurring is the number of columns that are tried.
 	maxRecurring = 12
-	// slotWeight is how much a free or taken slot tells.
+	// slotWeight is the evidence of a free or taken slot.
 	slotWeight = 1.5
 )
 
@@ -121,22 +121,23 @@ func (d *detector) recurs(columns []int, stamp int, day float64) int {
 	s := d.sample
 	seen := make(map[slot]bool, s.Rows)
 	for at := range s.Rows {
-		seen[slot{d.key2(columns, at), s.Numbers[stamp][at]}] = true
+		seen[slot{d.sampleKey(columns, at), s.Numbers[stamp][at]}] = true
 	}
 	if len(seen)*100 < s.Rows*97 {
 		return 0
 	}
 	n := 0
 	for at := range s.Rows {
-		if seen[slot{d.key2(columns, at), s.Numbers[stamp][at] + day}] {
+		if seen[slot{d.sampleKey(columns, at), s.Numbers[stamp][at] + day}] {
 			n++
 		}
 	}
 	return n
 }
 
-// placed returns how much the slots of a row tell against a column of a stamp and its parts.
-func (d *detector) placed(r *row, open []hit, column int) float64 {
+// slotEvidence returns the evidence of the slots of a row against a column, which is a stamp
+// or one of its parts.
+func (d *detector) slotEvidence(r *row, open []hit, column int) float64 {
 	for _, h := range open {
 		p := h.check.parts
 		if p == nil || r.slots == nil || h.check.weights[column] == 0 {
@@ -150,15 +151,16 @@ func (d *detector) placed(r *row, open []hit, column int) float64 {
 		switch {
 		case o.stamp > 0 && o.parts == 0 && column == p.Stamp:
 			return slotWeight
-		case o.stamp == 0 && o.parts > 0 && column == d.odd(r, p):
+		case o.stamp == 0 && o.parts > 0 && column == d.wrongPart(r, p):
 			return slotWeight
 		}
 	}
 	return 0
 }
 
-// odd returns the only part that differs from the stamp, or a negative number.
-func (d *detector) odd(r *row, p *relation.Parts) int {
+// wrongPart returns the column of the only part that differs from the stamp, or a negative
+// number.
+func (d *detector) wrongPart(r *row, p *relation.Parts) int {
 	for _, offset := range p.Offsets {
 		parts := d.sample.PartsOf(*p, r.numbers[p.Stamp], offset)
 		odd, n := -1, 0
