@@ -9,8 +9,8 @@ import (
 // threshold is the probability from which on two records match.
 const threshold = 0.8
 
-// maxCluster is the number of records from which on a cluster is no longer believed: things
-// are not recorded that often with errors that differ.
+// maxCluster is the largest number of records of a cluster. Nothing is recorded more often
+// than that with different errors, so the matches of a larger cluster are discarded.
 const maxCluster = 40
 
 // cluster is a group of rows of one thing.

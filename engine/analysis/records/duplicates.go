@@ -32,9 +32,9 @@ type Duplicates struct {
 	ComparedColumns []string `json:"comparedColumns" doc:"Columns whose values are evidence that rows describe one thing"`
 	ExactDuplicates int64    `json:"exactDuplicates" doc:"Number of rows that repeat another row in all columns but identifiers"`
 	ClusterCount    int64    `json:"clusterCount" doc:"Number of all groups of duplicates"`
-	DuplicateRows   int64    `json:"duplicateRows" doc:"Number of rows of all groups, without one row for each group"`
-	// Clusters are the listed ones, those of most confidence first.
-	Clusters []DuplicateCluster  `json:"clusters" doc:"Groups of duplicates, those of most confidence first"`
+	DuplicateRows   int64    `json:"duplicateRows" doc:"Number of rows in all groups, except one row of each group"`
+	// Clusters are the listed ones, from the highest confidence.
+	Clusters []DuplicateCluster  `json:"clusters" doc:"Groups of duplicates, from the highest confidence"`
 	Members  []Member            `json:"members" doc:"Keys of the rows of the listed clusters; empty without a primary key"`
 	Rows     []analysis.CitedRow `json:"rows" doc:"Rows of the first clusters"`
 }
@@ -45,7 +45,7 @@ type DuplicateCluster struct {
 	Confidence float64 `json:"confidence"`
 	Exact      bool    `json:"exact" doc:"Whether the rows are equal in all columns but identifiers"`
 	Size       int     `json:"size" doc:"Number of rows"`
-	Rows       []int   `json:"rows" doc:"Numbers of its rows in rows; empty if they are not shown"`
+	Rows       []int   `json:"rows" doc:"Numbers of the cluster's rows in rows; empty if they are not shown"`
 }
 
 // Member is a row of a cluster.
@@ -96,8 +96,8 @@ func FindDuplicates(ctx context.Context, in analysis.Input) (analysis.Answer, er
 // rounded rounds a confidence to three digits. It is never 1: no evidence is certain.
 func rounded(confidence float64) float64 { return min(float64(int(confidence*1000+0.5))/1000, 0.999) }
 
-// meanConfidence returns the mean confidence of clusters. Without any it is that nothing is
-// to be found.
+// meanConfidence returns the mean confidence of clusters. If there are none, it is the
+// confidence that the table has no duplicates.
 func meanConfidence(clusters []cluster) float64 {
 	if len(clusters) == 0 {
 		return 0.9
@@ -194,10 +194,10 @@ func (d Duplicates) text(table string, references []analysis.Reference) string {
 	if d.ClusterCount == 0 {
 		return fmt.Sprintf("No duplicates were found among %s of %s.", analysis.Count(d.RowsCompared, "row"), table)
 	}
-	s := fmt.Sprintf("%s of %s in %s repeat another row: %s in all. ", analysis.Count(d.DuplicateRows, "row"), analysis.Count(d.RowsCompared, "row"), table,
-		analysis.Count(d.ClusterCount, "group"))
+	s := fmt.Sprintf("Among %s of %s, %s another row, in %s. ", analysis.Count(d.RowsCompared, "row"), table,
+		analysis.Plural(d.DuplicateRows, "row repeats", "rows repeat"), analysis.Count(d.ClusterCount, "group"))
 	if d.ExactDuplicates > 0 {
-		s += fmt.Sprintf("%s equal another row in all columns but identifiers. ", analysis.Count(d.ExactDuplicates, "row"))
+		s += fmt.Sprintf("%s another row in all columns but identifiers. ", analysis.Plural(d.ExactDuplicates, "row equals", "rows equal"))
 	}
 	if len(references) > 1 && references[0].Column == references[1].Column && references[0].Row+1 == references[1].Row {
 		s += fmt.Sprintf("For example, two rows of one group differ in %s: %s and %s. ", references[0].Column, references[0].Tag(),

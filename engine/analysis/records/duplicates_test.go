@@ -110,7 +110,7 @@ func TestPeopleWithErrorsAreFound(t *testing.T) {
 		require.Len(t, d.Clusters, int(d.ClusterCount))
 		require.Equal(t, int(d.DuplicateRows)+len(d.Clusters), len(d.Members))
 		require.NotContains(t, d.ComparedColumns, "id")
-		require.Contains(t, answer.Text, "repeat another row")
+		require.Contains(t, answer.Text, " another row, in ")
 		require.NotEmpty(t, answer.References)
 		for _, c := range d.Clusters {
 			for _, row := range c.Rows {

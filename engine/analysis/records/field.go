@@ -42,8 +42,8 @@ type field struct {
 	// vocabulary are the words of the values, wordCounts how many records have each.
 	vocabulary *dictionary
 	wordCounts []int32
-	// bits is the evidence of equal values: what coincidence makes as unlikely as bits
-	// tosses of a coin. soundBits is that of equal sounds.
+	// bits is the evidence of equal values: two random values are equal with the probability
+	// 2^-bits. soundBits is that of equal sounds.
 	bits, soundBits float64
 }
 

@@ -53,7 +53,7 @@ func find(ctx context.Context, in analysis.Input) (*found, error) {
 	}
 	progress(2)
 	if f.plan = f.planOf(in, all); len(f.plan.chosen) == 0 {
-		f.warn("No column tells records apart: the columns are identifiers, long texts or have a single value.")
+		f.warn("No column can be compared: each is an identifier, has long texts, or has a single value.")
 		return f, nil
 	}
 	if err := f.bound(ctx, in); err != nil {
@@ -84,7 +84,7 @@ func (f *found) planOf(in analysis.Input, all []profile) plan {
 			if !slices.Contains(in.Table.PrimaryKey, c.column.Name) {
 				f.identifiers = append(f.identifiers, c.column)
 			}
-		case booked(c.column):
+		case isAuditTime(c.column):
 			leave[c.column.Name] = true
 		}
 	}
@@ -108,20 +108,21 @@ func (f *found) bound(ctx context.Context, in analysis.Input) error {
 		}
 		if key = float64(total)/float64(f.rows) + 8; total > maxKeys {
 			f.plan.key, key = nil, 0
-			f.warn("The values of the primary key are too long: they are not listed.")
+			f.warn("The values of the primary key are too long to be listed.")
 		}
 	}
 	parts := int64(math.Ceil(memory(f.plan.chosen, f.rows, key) / budget))
 	if parts > 1 {
 		f.plan.condition = part(f.plan.chosen, parts)
 		f.sampled = true
-		f.warn("The table is large: one of %d parts of the rows was compared, in which rows that begin alike are together.", parts)
+		f.warn("The table is large, so one of %d parts of its rows was compared. Rows that begin alike in a column of names are in the "+
+			"same part.", parts)
 	}
 	return nil
 }
 
-// doubtPerIdentifier is the evidence against a match that an identifier is which no two rows
-// share, in bits. One identifier is expected, because rows have keys.
+// doubtPerIdentifier is the evidence against a match, in bits, of each identifier that no two
+// rows share. One identifier is expected, because rows have keys.
 const doubtPerIdentifier = 4
 
 // doubt returns the evidence against every match.
@@ -146,7 +147,7 @@ func (f *found) match(ctx context.Context, progress func(done, total int)) error
 		return err
 	}
 	if skipped > 0 {
-		f.warn("Rows that share common values only were not all compared: %d groups were too large.", skipped)
+		f.warn("Not all rows were compared: %d groups of rows that share only common values were too large.", skipped)
 	}
 	m.learn(pairs)
 	f.clusters = m.clusters(pairs)
@@ -156,7 +157,7 @@ func (f *found) match(ctx context.Context, progress func(done, total int)) error
 		}
 	}
 	if repeats := int64(t.rows-t.records()) - f.exact; repeats > 0 {
-		f.warn("%d rows repeat another one, but the columns have too few different values to tell that from coincidence.", repeats)
+		f.warn("%d rows equal another row, but may do so by coincidence: the columns have too few different values.", repeats)
 	}
 	return nil
 }

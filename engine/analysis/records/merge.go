@@ -22,7 +22,7 @@ type Merges struct {
 	RowsCompared    int64          `json:"rowsCompared" doc:"Number of rows that were compared"`
 	ComparedColumns []string       `json:"comparedColumns" doc:"Columns whose values are evidence that rows describe one thing"`
 	ClusterCount    int64          `json:"clusterCount" doc:"Number of all groups of duplicates"`
-	Clusters        []MergeCluster `json:"clusters" doc:"Groups that can be merged, those of most confidence first"`
+	Clusters        []MergeCluster `json:"clusters" doc:"Groups that can be merged, from the highest confidence"`
 	// Rows are those of the clusters.
 	Rows []analysis.CitedRow `json:"rows" doc:"Rows of the clusters"`
 }
@@ -31,10 +31,10 @@ type Merges struct {
 type MergeCluster struct {
 	ID         int     `json:"id" doc:"Number of the cluster, from 1"`
 	Confidence float64 `json:"confidence"`
-	Rows       []int   `json:"rows" doc:"Numbers of its rows in rows"`
+	Rows       []int   `json:"rows" doc:"Numbers of the cluster's rows in rows"`
 	// Keep is the key of the row that stays, Delete has those of the others.
 	Keep   map[string]*string   `json:"keep" doc:"Key of the row that stays; null without a primary key"`
-	Delete []map[string]*string `json:"delete" doc:"Keys of the rows that go"`
+	Delete []map[string]*string `json:"delete" doc:"Keys of the rows that are deleted"`
 	Fields []Survivor           `json:"fields" doc:"Columns in which the rows differ, with the value that stays"`
 }
 
@@ -76,7 +76,7 @@ func MergeRecords(ctx context.Context, in analysis.Input) (analysis.Answer, erro
 		bytes += group.add(&m, &answer)
 	}
 	if len(m.Clusters) > 0 && len(f.plan.key) == 0 {
-		f.warn("The table has no primary key that is visible, so no request can merge its rows.")
+		f.warn("The table has no visible primary key, so no request can merge its rows.")
 	}
 	answer.Result, answer.Warnings = m, f.warnings
 	answer.Confidence = meanConfidence(f.clusters)
@@ -199,7 +199,7 @@ func (g *merger) proposal(c MergeCluster) analysis.Proposal {
 		}
 	}
 	if g.key == nil {
-		p.Title = fmt.Sprintf("Merge %d rows that describe one thing; without a primary key no request can.", len(g.rows))
+		p.Title = fmt.Sprintf("Merge %d rows that describe one thing. No request can do this without a primary key.", len(g.rows))
 		return p
 	}
 	change := analysis.MergeRows{Rows: []map[string]any{}, Delete: []map[string]any{}}
@@ -226,12 +226,12 @@ func (m Merges) text(table string, answer analysis.Answer) string {
 	if m.ClusterCount == 0 {
 		return fmt.Sprintf("No duplicates were found among %s of %s, so there is nothing to merge.", analysis.Count(m.RowsCompared, "row"), table)
 	}
+	groups := analysis.Plural(m.ClusterCount, "group of duplicates", "groups of duplicates")
 	if len(m.Clusters) == 0 {
-		return fmt.Sprintf("%s of duplicates in %s cannot be merged safely.", analysis.Count(m.ClusterCount, "group"), table)
+		return fmt.Sprintf("%s in %s cannot be merged safely.", groups, table)
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s of duplicates were found in %s; a merge is described for %d of them. ", analysis.Count(m.ClusterCount, "group"), table,
-		len(m.Clusters))
+	fmt.Fprintf(&s, "The table %s has %s; a merge is described for %d. ", table, groups, len(m.Clusters))
 	for _, c := range m.Clusters {
 		for _, f := range c.Fields {
 			tags := []string{}
@@ -241,7 +241,8 @@ func (m Merges) text(table string, answer analysis.Answer) string {
 				}
 			}
 			if len(tags) == 2 {
-				fmt.Fprintf(&s, "In group %d, %s differs: %s and %s; the rule %s decides.", c.ID, f.Column, tags[0], tags[1], f.Rule)
+				fmt.Fprintf(&s, "In cluster %d, %s differs: %s and %s. The rule %s decides which value stays.", c.ID, f.Column, tags[0], tags[1],
+					f.Rule)
 				return s.String()
 			}
 		}

@@ -16,11 +16,11 @@ type model struct {
 	chance, match [][levels]float64
 	// weights has the evidence by field and level.
 	weights [][levels]float64
-	// implied has, by pair of fields, the evidence that equality in the second has left where
-	// the first is equal.
+	// implied has, by pair of fields, the evidence that remains of equality in the second field
+	// where the first one is equal.
 	implied [][]float64
-	// apart has, by field, how much a difference counts against a match, however strong the
-	// other evidence is: with 2 in all, records are of different things.
+	// apart has, by field, the points of a difference. Records with two points are of different
+	// things, however strong the other evidence is.
 	apart []int
 	// order are the fields by falling evidence of equal values.
 	order []int

@@ -245,7 +245,7 @@ func (m *model) learn(pairs []pair) {
 			}
 		}
 		m.matches = min(max(matches, 1), m.records)
-		m.tell(seen, matches)
+		m.findDistinguishing(seen, matches)
 		for j := range seen {
 			m.update(j, seen[j])
 		}
@@ -281,10 +281,11 @@ const (
 	allDiffer  = 0.9
 )
 
-// tell finds columns in which most records that seem to match differ. These are then not
-// records of one thing, but things of one kind: payments of one tenant, or members of one
-// family. One such column is enough if it is a time, two are if not.
-func (m *model) tell(seen [][levels]float64, matches float64) {
+// findDistinguishing finds the columns in which most records that seem to match differ. Such
+// records are not of one thing but of one kind: payments of one tenant, or members of one
+// family. One such column is enough if it holds dates, times or numbers that nearly always
+// differ; otherwise two are needed.
+func (m *model) findDistinguishing(seen [][levels]float64, matches float64) {
 	if matches < 5 {
 		return
 	}

@@ -41,7 +41,7 @@ type profile struct {
 	column analysis.Column
 	// filled is the number of values, distinct an estimate of their number.
 	filled, distinct int64
-	// length is the average length of the texts, up to 201.
+	// length is the average length of the texts, of which each counts 201 at most.
 	length float64
 	// numbers is the number of texts of digits and punctuation, codes that of texts with
 	// digits and without spaces and @.
@@ -54,8 +54,8 @@ type profile struct {
 var audit = regexp.MustCompile(`(?i)(creat|updat|modif|insert|load|ingest|import|chang|sync|` +
 	`regist|seen|sign|log.?(in|on)|etl|since|join|activ|visit|verif|expir)`)
 
-// booked reports whether a column tells when its row was written.
-func booked(c analysis.Column) bool {
+// isAuditTime reports whether a column seems to say when its row was written.
+func isAuditTime(c analysis.Column) bool {
 	return c.Temporal() && audit.MatchString(c.Name)
 }
 
@@ -104,8 +104,8 @@ func profileChunk(ctx context.Context, in analysis.Input, columns []analysis.Col
 	return out, err
 }
 
-// markIdentifiers finds the columns whose values tell rows apart and nothing else: those of
-// the key, and numbers, times and codes of which no two are equal.
+// markIdentifiers finds the columns whose only meaning is to identify rows: those of the key,
+// and numbers, times and codes of which no two are equal.
 func markIdentifiers(ctx context.Context, in analysis.Input, profiles []profile) error {
 	var items []string
 	var unsure []int
@@ -144,7 +144,7 @@ func markIdentifiers(ctx context.Context, in analysis.Input, profiles []profile)
 
 // kind returns how the column is compared. It reports false for a column that is not.
 func (p profile) kind() (kind, bool) {
-	if p.identifier || p.filled < 2 || p.distinct < 2 || booked(p.column) {
+	if p.identifier || p.filled < 2 || p.distinct < 2 || isAuditTime(p.column) {
 		return 0, false
 	}
 	switch p.column.Kind() {

@@ -20,7 +20,7 @@ type merger struct {
 	columns, key []analysis.Column
 	// shows has the columns that are always shown.
 	shows map[string]bool
-	// usual has how often the values of compared columns occur, by column.
+	// fields has the compared columns by name.
 	fields map[string]*field
 	rows   []mergedRow
 	// kept is the number of the row that stays, in rows.
@@ -32,9 +32,9 @@ type merger struct {
 // mergedRow is a row of a cluster.
 type mergedRow struct {
 	key []string
-	// values are texts of at most 200 characters. whole has, for longer ones and nested
-	// values, a digest.
-	values, whole []*string
+	// values are texts of at most 200 characters. digests has a digest for each longer text
+	// and each nested value, and nil for others.
+	values, digests []*string
 }
 
 // readMergers reads the rows of clusters.
@@ -77,7 +77,7 @@ func (f *found) readMergers(ctx context.Context, in analysis.Input, chosen []clu
 		row := mergedRow{key: splitKey(r.Bytes(1))}
 		for j := range base.columns {
 			row.values = append(row.values, analysis.Text(r, 2+2*j))
-			row.whole = append(row.whole, analysis.Text(r, 3+2*j))
+			row.digests = append(row.digests, analysis.Text(r, 3+2*j))
 		}
 		m.rows = append(m.rows, row)
 		return nil
@@ -126,7 +126,7 @@ func (g *merger) prepare() {
 	}
 	for j := range g.columns {
 		for _, row := range g.rows[1:] {
-			if !same(row.whole[j], g.rows[0].whole[j]) {
+			if !same(row.digests[j], g.rows[0].digests[j]) {
 				g.long = true
 			}
 		}
@@ -191,13 +191,13 @@ func (g *merger) survivors(first int) []Survivor {
 	return out
 }
 
-// written matches the names of columns that say when a row was last changed.
-var written = regexp.MustCompile(`(?i)(updat|modif|chang|sync|seen)`)
+// changeTime matches the names of columns that say when a row was last changed.
+var changeTime = regexp.MustCompile(`(?i)(updat|modif|chang|sync|seen)`)
 
 // newest returns the number of the row that was changed last, or -1.
 func (g *merger) newest() int {
 	for j, c := range g.columns {
-		if !booked(c) || !written.MatchString(c.Name) {
+		if !isAuditTime(c) || !changeTime.MatchString(c.Name) {
 			continue
 		}
 		best, several := -1, false
@@ -233,9 +233,9 @@ func (g *merger) survivor(j, newest int) (int, string) {
 		return g.kept, "kept_row"
 	case len(counts) == 1:
 		return filled[0], "only_value"
-	case booked(g.columns[j]):
+	case isAuditTime(g.columns[j]):
 		rule := "oldest"
-		if written.MatchString(g.columns[j].Name) {
+		if changeTime.MatchString(g.columns[j].Name) {
 			rule = "newest"
 		}
 		best := filled[0]
