@@ -187,7 +187,7 @@ func (s *Sample) holds(l *Linear, share float64) bool {
 	return tried > 0 && float64(chance) <= 0.3*float64(tried)
 }
 
-// Clocks returns the columns of whole numbers that hold times of day as in 2359.
+// Clocks returns the columns of whole numbers that hold times of day such as 2359.
 func (s *Sample) Clocks() []int {
 	var out []int
 	for i, c := range s.Columns {

@@ -23,7 +23,8 @@ type Term struct {
 	// Column is the index of a column of the sample, Factor what it is multiplied by.
 	Column int
 	Factor float64
-	// Clock reports that the value is a time of day as in 2359, which counts as minutes.
+	// Clock reports that the value is a time of day as a number such as 2359, which counts as
+	// minutes.
 	Clock bool
 	// Times is the index of a second column that the value is multiplied by, or -1.
 	Times int
@@ -37,7 +38,8 @@ type Linear struct {
 	Modulus float64
 	// Tolerance is the difference up to which the sides count as equal.
 	Tolerance float64
-	// Held and Rows count the rows of the sample in which all values are there.
+	// Rows counts the rows of the sample in which no value is missing, Held those of them in
+	// which the equation holds.
 	Held, Rows int
 }
 
@@ -53,7 +55,7 @@ func (l Linear) Columns() []int {
 	return out
 }
 
-// clock returns the minutes since midnight of a time as in 2359.
+// clock returns the minutes since midnight of a time such as 2359.
 func clock(v float64) float64 {
 	hours := math.Trunc(v / 100)
 	return hours*60 + (v - hours*100)
@@ -148,7 +150,7 @@ func (s *Sample) Residual(l Linear) string {
 	return d
 }
 
-// Violated returns the SQL of the condition that all values are there and the equation does
+// Violated returns the SQL of the condition that no value is missing and the equation does
 // not hold.
 func (s *Sample) Violated(l Linear) string {
 	d := s.Residual(l)

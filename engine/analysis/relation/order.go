@@ -11,13 +11,13 @@ import (
 // Order says that the value of one column is at most that of another.
 type Order struct {
 	Low, High int
-	// Held and Rows count the rows of the sample in which both values are there, Equal those
-	// in which they are equal.
+	// Rows counts the rows of the sample with both values, Held those in which the order
+	// holds, Equal those in which the values are equal.
 	Held, Equal, Rows int
 }
 
 // Orders returns the pairs of columns of one kind of which one is at most the other in at
-// least share of the rows, though it would not be if the values were mixed.
+// least share of the rows, and would not be after a shuffle of the values.
 func (s *Sample) Orders(share float64) []Order {
 	var out []Order
 	if s.Rows < minSupport {
@@ -74,8 +74,8 @@ func (s *Sample) order(a, b int, share float64) (Order, bool) {
 	return o, tried > 0 && float64(mixed) <= 0.9*float64(tried)
 }
 
-// Together returns the pairs of columns that are NULL in the same rows, but for at most a
-// share of 1-share of the rows in which one of them is.
+// Together returns the pairs of columns that are NULL in the same rows: of the rows in which
+// one is NULL, both are in at least share.
 func (s *Sample) Together(share float64) [][2]int {
 	var out [][2]int
 	for a := range s.Columns {
@@ -98,8 +98,8 @@ func (s *Sample) Together(share float64) [][2]int {
 	return out
 }
 
-// Parts says that a timestamp or date is made of columns for its year, month and day, and
-// maybe hour.
+// Parts says that other columns hold the year, month and day of a timestamp or date, and
+// possibly its hour.
 type Parts struct {
 	Stamp, Year, Month, Day int
 	// Hour is -1 if the hour is not a column.
@@ -147,7 +147,7 @@ func (s *Sample) Difference(p Parts, row func(int) float64) float64 {
 	return stamp/3600 - days(row(p.Year), row(p.Month), row(p.Day))*24 - hour
 }
 
-// Agrees reports whether a difference is among the offsets, but for minutes.
+// Agrees reports whether a difference, in whole hours, is among the offsets.
 func (p Parts) Agrees(difference float64) bool {
 	for _, o := range p.Offsets {
 		if math.IsNaN(difference) || math.Floor(difference) == o {
@@ -157,7 +157,8 @@ func (p Parts) Agrees(difference float64) bool {
 	return false
 }
 
-// Disagrees returns the SQL of the condition that all values are there and do not agree.
+// Disagrees returns the SQL of the condition that no value is missing and the values do not
+// agree.
 func (s *Sample) Disagrees(p Parts) string {
 	list := make([]string, len(p.Offsets))
 	for i, o := range p.Offsets {

@@ -11,7 +11,7 @@ import (
 // time.
 const maxOffsets = 3
 
-// DateParts returns the stamps of the sample that are made of other columns.
+// DateParts returns the stamps of the sample whose parts other columns hold.
 func (s *Sample) DateParts() []Parts {
 	var out []Parts
 	for stamp, c := range s.Columns {

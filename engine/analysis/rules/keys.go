@@ -17,8 +17,8 @@ const (
 	// maxParts is the number of columns that are tried for composite keys.
 	maxParts = 12
 	maxKeys  = 5
-	// collisions is the number of rows that would repeat a combination by chance, from which
-	// on it says something that none does.
+	// collisions is the number of pairs of rows that must be expected to have an equal
+	// combination by chance. Below it, a unique combination is no evidence of a key.
 	collisions = 10
 )
 
@@ -134,7 +134,7 @@ func (s *suggester) composite(ctx context.Context) error {
 			}
 		}
 	}
-	// The combination that is least unique by chance says most.
+	// The combination that is least likely to be unique by chance comes first.
 	slices.SortStableFunc(found, func(a, b combination) int {
 		return cmp.Or(cmp.Compare(len(a.columns), len(b.columns)), cmp.Compare(b.repeat, a.repeat))
 	})

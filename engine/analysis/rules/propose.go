@@ -33,7 +33,7 @@ func (s *suggester) proposals() []analysis.Proposal {
 			Change: analysis.AddCheck{Name: c.Name, Expr: c.Expr}, Effect: analysis.Effect{Violations: analysis.Number(c.Violations)}})
 	}
 	for _, n := range s.result.NotNull {
-		out = append(out, analysis.Proposal{Title: fmt.Sprintf("Set %s to NOT NULL: none of %s has NULL.", n.Column, analysis.Count(n.Rows,
+		out = append(out, analysis.Proposal{Title: fmt.Sprintf("Set %s to NOT NULL: it has a value in all %s.", n.Column, analysis.Count(n.Rows,
 			"row")),
 			Columns: []string{n.Column}, Confidence: n.Confidence, Change: analysis.ForbidNull{Column: n.Column},
 			Effect: analysis.Effect{Violations: analysis.Number(0)}})
@@ -47,8 +47,9 @@ func (s *suggester) text() string {
 	if len(r.Checks)+len(r.NotNull)+len(r.Keys) == 0 {
 		return fmt.Sprintf("The %s of the table %s suggest no further rules.", analysis.Count(s.total, "row"), s.in.Table.Name)
 	}
-	out := []string{fmt.Sprintf("The %s of the table %s suggest %s, %s and NOT NULL for %s.", analysis.Count(s.total, "row"), s.in.Table.Name,
-		analysis.Count(int64(len(r.Checks)), "check"), analysis.Count(int64(len(r.Keys)), "key"), analysis.Count(int64(len(r.NotNull)), "column"))}
+	out := []string{fmt.Sprintf("The %s of the table %s suggest %s, %s and NOT NULL for %s.", analysis.Count(s.total, "row"),
+		s.in.Table.Name, analysis.Count(int64(len(r.Checks)), "check"), analysis.Count(int64(len(r.Keys)), "key"),
+		analysis.Count(int64(len(r.NotNull)), "column"))}
 	for _, k := range r.Keys {
 		if k.Primary {
 			out = append(out, fmt.Sprintf("The best primary key is %s: %s.", analysis.List(k.Columns, 3), k.Reason))
@@ -63,10 +64,10 @@ func (s *suggester) text() string {
 		}
 	}
 	if len(kept) > 0 {
-		out = append(out, "All rows keep these rules: "+analysis.List(kept, 4)+".")
+		out = append(out, "All rows satisfy these rules: "+analysis.List(kept, 4)+".")
 	}
 	if len(broken) > 0 {
-		out = append(out, "Nearly all rows keep these: "+analysis.List(broken, 3)+".")
+		out = append(out, "Nearly all rows satisfy these: "+analysis.List(broken, 3)+".")
 	}
 	return strings.Join(out, " ")
 }

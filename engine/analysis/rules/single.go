@@ -26,7 +26,7 @@ func (s *suggester) single(ctx context.Context) error {
 		case slices.Contains(clocks, i):
 			q := p.Column.Quoted()
 			s.add("clock", s.orNull(fmt.Sprintf("(%s BETWEEN 0 AND 2400 AND %s %% 100 < 60)", q, q), p.Column),
-				p.Column.Name+" holds times of day as in 2359", 0.9, p.Column)
+				p.Column.Name+" holds times of day such as 2359", 0.9, p.Column)
 		case p.Column.Numeric():
 			if err := s.numbers(ctx, p); err != nil {
 				return err

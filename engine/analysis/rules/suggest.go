@@ -33,7 +33,7 @@ type Check struct {
 	Name       string   `json:"name"`
 	Expr       string   `json:"expr"`
 	Columns    []string `json:"columns"`
-	Violations int64    `json:"violations" doc:"Rows for which it is not TRUE"`
+	Violations int64    `json:"violations" doc:"Rows for which the expression is not TRUE"`
 	Rows       int64    `json:"rows" doc:"Rows that were checked"`
 	Confidence float64  `json:"confidence"`
 	Reason     string   `json:"reason"`
@@ -51,7 +51,7 @@ type Key struct {
 	Columns    []string `json:"columns"`
 	Rows       int64    `json:"rows"`
 	Nulls      int64    `json:"nulls" doc:"Rows in which the column is NULL, which do not count"`
-	Primary    bool     `json:"primary" doc:"Whether it is the best candidate for a primary key"`
+	Primary    bool     `json:"primary" doc:"Whether the key is the best candidate for a primary key"`
 	Confidence float64  `json:"confidence"`
 	Reason     string   `json:"reason"`
 }
@@ -132,7 +132,7 @@ func (s *suggester) load(ctx context.Context) error {
 // end of its name.
 func (s *suggester) add(suffix, expr, reason string, confidence float64, columns ...analysis.Column) {
 	for _, c := range s.in.Table.Checks {
-		if about(c.Expr, s.in.Table.Columns, columns) {
+		if namesExactly(c.Expr, s.in.Table.Columns, columns) {
 			return
 		}
 	}
@@ -143,8 +143,8 @@ func (s *suggester) add(suffix, expr, reason string, confidence float64, columns
 	s.found = append(s.found, candidate{name: s.name(names, suffix), expr: expr, reason: reason, columns: columns, confidence: confidence})
 }
 
-// about reports whether an expression names exactly the given columns, of all.
-func about(expr string, all, columns []analysis.Column) bool {
+// namesExactly reports whether the given columns are those of all that an expression names.
+func namesExactly(expr string, all, columns []analysis.Column) bool {
 	words := strings.FieldsFunc(strings.ToLower(expr), func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9' && r < 'a' || r > 'z') && r < 128
 	})
