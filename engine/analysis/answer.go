@@ -10,7 +10,7 @@ type Answer struct {
 	// Text describes the result in plain English. Where it cites a value it carries a tag
 	// [[row:column]], which is among References.
 	Text string
-	// Confidence is between 0 and 1: how sure the analysis is of its findings.
+	// Confidence says how sure the analysis is of its findings, from 0 to 1.
 	Confidence float64
 	Proposals  []Proposal
 	References []Reference
@@ -45,8 +45,9 @@ type CitedRow struct {
 type Proposal struct {
 	// Title is one sentence that says what the change does.
 	Title string
-	// Columns are the columns that it is about.
-	Columns    []string
+	// Columns are the columns that the change concerns.
+	Columns []string
+	// Confidence says how sure the analysis is that the change is right, from 0 to 1.
 	Confidence float64
 	// Change is nil if no request makes the change, for the reason in Title or Warnings.
 	Change Change
@@ -56,7 +57,7 @@ type Proposal struct {
 // Effect is what a change would do now, counted over the rows that the caller sees. A nil
 // number does not apply.
 type Effect struct {
-	// Rows is the number of rows that the change writes, replaces or deletes.
+	// Rows is the number of rows that the change writes, deletes or masks.
 	Rows *int64
 	// Violations is the number of rows that a new rule refuses.
 	Violations *int64

@@ -3,9 +3,9 @@ package analysis
 // Change is a request that a proposal stands for. The kinds are the types of this file.
 type Change interface{ change() }
 
-// UpdateRows gives the rows that fulfil a condition new values.
+// UpdateRows sets columns of the rows that fulfil a condition.
 type UpdateRows struct {
-	// Where is a condition in SQL, Set holds expressions in SQL by column.
+	// Where is a condition in SQL. Set has an expression in SQL for each column that changes.
 	Where string
 	Set   map[string]string
 }
@@ -15,7 +15,7 @@ type MergeRows struct {
 	// Rows are replaced; each has the key and the values that change. Values are JSON: see
 	// [JSONValue].
 	Rows []map[string]any
-	// Delete holds the keys of rows that go.
+	// Delete holds the keys of the rows that are deleted.
 	Delete []map[string]any
 }
 

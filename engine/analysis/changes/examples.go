@@ -31,9 +31,9 @@ func (c comparison) transitions(ctx context.Context, r *Changes) error {
 		if *r.Columns[at].Changed == 0 {
 			return nil
 		}
-		err := c.in.Each(ctx, "SELECT f, t, count(*) AS n FROM (SELECT "+analysis.ShownSQL("a.c0")+" AS f, "+analysis.ShownSQL("b.c0")+" AS t"+c.joined(c.pairs[at:at+1])+
-			" WHERE a.here AND b.here AND "+differs(0)+") AS changed GROUP BY f, t ORDER BY n DESC, f NULLS FIRST, t NULLS FIRST LIMIT "+
-			strconv.Itoa(transitionsShown), func(row engine.Row) error {
+		err := c.in.Each(ctx, "SELECT f, t, count(*) AS n FROM (SELECT "+analysis.ShownSQL("a.c0")+" AS f, "+analysis.ShownSQL("b.c0")+" AS t"+
+			c.joined(c.pairs[at:at+1])+" WHERE a.here AND b.here AND "+differs(0)+") AS changed GROUP BY f, t "+
+			"ORDER BY n DESC, f NULLS FIRST, t NULLS FIRST LIMIT "+strconv.Itoa(transitionsShown), func(row engine.Row) error {
 			r.Columns[at].Transitions = append(r.Columns[at].Transitions, Transition{analysis.Text(row, 0), analysis.Text(row, 1), row.Int64(2)})
 			return nil
 		})

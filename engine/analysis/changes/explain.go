@@ -128,7 +128,7 @@ func (r Changes) describe(table string) (string, []analysis.Reference) {
 		}
 	}
 	if most != nil {
-		fmt.Fprintf(&b, " Most updates are of %s, in %d rows.", most.Column, *most.Changed)
+		fmt.Fprintf(&b, " The column %s changed most often, in %d rows.", most.Column, *most.Changed)
 	}
 	for _, e := range r.Examples {
 		if e.Change != updated || most == nil {

@@ -17,7 +17,7 @@ type Mapping struct {
 	Unmapped []UnmappedColumn `json:"unmapped" nullable:"false" doc:"Columns of the table without a source column"`
 }
 
-// MappedColumn says where the values of a source column go.
+// MappedColumn is a source column with the column of the table that takes its values.
 type MappedColumn struct {
 	Source       string        `json:"source"`
 	Target       *string       `json:"target" doc:"Column of the table; null if none fits"`
@@ -85,7 +85,7 @@ func Suggest(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 		answer.Warnings = append(answer.Warnings, "NOT NULL columns without a source column: "+strings.Join(required, ", ")+".")
 	}
 	answer.Result = result
-	answer.Text = fmt.Sprintf("%d of the %d columns of the file go to columns of %s. For %d no column fits.",
+	answer.Text = fmt.Sprintf("%d of the %d columns of the file map to columns of %s. %d fit no column.",
 		len(taken), len(names), in.Table.Name, len(names)-len(taken))
 	if len(taken) == 0 {
 		answer.Confidence = 0

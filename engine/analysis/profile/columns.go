@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// MaxDistinct is the number of distinct values up to which it is counted exactly.
+	// MaxDistinct is the number of distinct values up to which they are counted exactly.
 	MaxDistinct = 500_000
 	// maxValues bounds the values of which one statement computes quantiles.
 	maxValues = 10_000_000

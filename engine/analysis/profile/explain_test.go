@@ -68,7 +68,7 @@ func TestRowsOfAConditionAreComparedWithTheWholeTable(t *testing.T) {
 	r, answer := explainRows(t, lake.Input(func(in *analysis.Input) { in.Table.Where = "id BETWEEN 100 AND 102 -- some" }))
 	require.Equal(t, int64(3000), r.Compared)
 	require.Len(t, r.Rows, 3)
-	require.Contains(t, answer.Text, "Nothing about them is unusual.")
+	require.Contains(t, answer.Text, "No value is unusual.")
 	for _, c := range r.Cells {
 		if c.Column == "price" && c.Row == 1 {
 			require.InDelta(t, 0.2, *c.Percentile, 0.01)

@@ -135,26 +135,26 @@ func (e *explainer) text(r RowsResult) (string, []analysis.Reference) {
 		for _, n := range notes[:min(maxTold, len(notes))] {
 			ref := analysis.Reference{Row: n.Row, Column: n.Column, Value: r.Rows[row].Values[n.Column]}
 			references = append(references, ref)
-			parts = append(parts, fmt.Sprintf("%s %s %s", n.Column, ref.Tag(), said(n)))
+			parts = append(parts, fmt.Sprintf("%s %s %s", n.Column, ref.Tag(), inWords(n)))
 		}
 		out = append(out, fmt.Sprintf("In row %d, %s.", row+1, analysis.List(parts, maxTold)))
 	}
 	switch {
 	case plain == len(r.Rows):
-		out = append(out, "Nothing about them is unusual.")
+		out = append(out, "No value is unusual.")
 	case plain > 0:
 		out = append(out, analysis.Plural(int64(plain), "row has", "rows have")+" only usual values.")
 	}
 	return strings.Join(out, " "), references
 }
 
-// rank orders observations: the most telling first.
+// rank orders observations, from the most to the least informative.
 func rank(n CellNote) int {
 	return slices.Index([]string{extremeHigh, extremeLow, rare, only, missing, longest, shortest}, n.Observation)
 }
 
-// said returns an observation in words.
-func said(n CellNote) string {
+// inWords returns an observation in words.
+func inWords(n CellNote) string {
 	switch n.Observation {
 	case missing:
 		return "is missing, as in " + analysis.Percent(*n.Share) + " of the rows"

@@ -11,10 +11,11 @@ import (
 
 // summaryText tells in a few sentences what the table is about.
 func summaryText(t analysis.Table, s SummaryResult, profiles []Profile) string {
-	sentences := []string{fmt.Sprintf("The table %s has %s and %s.", t.Name, analysis.Count(s.Rows, "row"), analysis.Count(int64(len(s.Columns)), "column"))}
+	sentences := []string{fmt.Sprintf("The table %s has %s and %s.", t.Name, analysis.Count(s.Rows, "row"),
+		analysis.Count(int64(len(s.Columns)), "column"))}
 	if t.Where != "" {
-		sentences[0] = fmt.Sprintf("The chosen rows of the table %s are %s with %s.", t.Name, analysis.Thousands(s.Rows), analysis.Count(int64(len(s.Columns)),
-			"column"))
+		sentences[0] = fmt.Sprintf("The condition selects %s of the table %s, with %s.", analysis.Count(s.Rows, "row"), t.Name,
+			analysis.Count(int64(len(s.Columns)), "column"))
 	}
 	if s.Rows == 0 {
 		return sentences[0]
@@ -104,7 +105,7 @@ func skew(profiles []Profile) string {
 		out = append(out, "All values are equal in "+analysis.List(constant, 4)+".")
 	}
 	if len(skewed) > 0 {
-		out = append(out, "Few large or small values shift the mean of "+analysis.List(skewed, 3)+".")
+		out = append(out, "A few large or small values shift the mean of "+analysis.List(skewed, 3)+".")
 	}
 	return strings.Join(out, " ")
 }

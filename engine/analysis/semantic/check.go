@@ -70,7 +70,7 @@ func digitsOf(s string) string {
 	}, s)
 }
 
-// isPhone asks for a sign or a leading plus or zero: other digits are just a number.
+// isPhone requires a separator, or a plus or zero at the beginning: other digits are a number.
 func isPhone(s string) bool {
 	n := len(digitsOf(s))
 	signed := strings.HasPrefix(s, "+") || strings.HasPrefix(s, "0") || strings.ContainsAny(s, "()- ./")
@@ -103,7 +103,7 @@ func isIBAN(s string) bool {
 		return false
 	}
 	rest := 0
-	for i, r := range s[4:] + s[:4] {
+	for _, r := range s[4:] + s[:4] {
 		switch {
 		case r >= '0' && r <= '9':
 			rest = (rest*10 + int(r-'0')) % 97
@@ -112,13 +112,12 @@ func isIBAN(s string) bool {
 		default:
 			return false
 		}
-		_ = i
 	}
 	letters := func(t string) bool { return strings.Trim(t, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" }
 	return rest == 1 && letters(s[:2]) && digitsOf(s[2:4]) == s[2:4]
 }
 
-// isSSN checks the parts that no number has.
+// isSSN checks the form, and that no part is one that is never assigned.
 func isSSN(s string) bool {
 	m := ssnForm.FindStringSubmatch(s)
 	return m != nil && m[1] != "000" && m[1] != "666" && m[2] != "00" && m[3] != "0000"
@@ -160,8 +159,8 @@ func isCurrency(s string) bool {
 	return err == nil
 }
 
-// number returns the value of a text that is one number, with signs of thousands and
-// currencies removed.
+// number returns the value of a text that is one number. Commas are taken for separators of
+// thousands.
 func number(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(s), ",", ""), 64)
 	return f, err == nil
@@ -181,7 +180,7 @@ func letters(s string) bool {
 	}) < 0
 }
 
-// proper reports whether every word begins with a capital or the text is in capitals.
+// proper reports whether every word of more than three letters begins with a capital.
 func proper(s string) bool {
 	for w := range strings.FieldsSeq(s) {
 		first := []rune(w)[0]

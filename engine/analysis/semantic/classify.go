@@ -91,7 +91,7 @@ func masking(c analysis.Column, e Evidence, m Meaning) (analysis.Proposal, bool)
 		}
 	}
 	return analysis.Proposal{
-		Title:   fmt.Sprintf("Mask %s for everybody but administrators (%s).", c.Name, mask),
+		Title:   fmt.Sprintf("Mask %s for everybody except administrators (mask %s).", c.Name, mask),
 		Columns: []string{c.Name}, Confidence: m.Confidence, Change: analysis.MaskColumn{Column: c.Name, Mask: mask},
 		Effect: analysis.Effect{Rows: analysis.Number(e.NotNull)},
 	}, true
@@ -108,14 +108,15 @@ func (c Classification) text(table string) string {
 			others = append(others, x.Column+" ("+strings.ReplaceAll(x.SemanticType, "_", " ")+")")
 		}
 	}
-	fmt.Fprintf(&b, "%s has %d columns.", table, len(c.Columns))
+	fmt.Fprintf(&b, "In the table %s, %s classified.", table, analysis.Plural(int64(len(c.Columns)), "column was", "columns were"))
 	if len(personal) > 0 {
-		fmt.Fprintf(&b, " %d identify persons: %s.", len(personal), analysis.List(personal, 10))
+		fmt.Fprintf(&b, " %s persons: %s.", analysis.Plural(int64(len(personal)), "column identifies", "columns identify"),
+			analysis.List(personal, 10))
 	} else {
-		b.WriteString(" None was found that identifies persons.")
+		b.WriteString(" No column was found that identifies persons.")
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(&b, " Others: %s.", analysis.List(others, 10))
+		fmt.Fprintf(&b, " The others are %s.", analysis.List(others, 10))
 	}
 	return b.String()
 }

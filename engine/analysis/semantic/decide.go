@@ -93,8 +93,8 @@ func times(e Evidence, words []string) []Meaning {
 	return []Meaning{{Timestamp, 0.95, "the values are times"}}
 }
 
-// births recognises days that are decades apart and end well before the newest years: ages
-// of people.
+// births recognises days of birth: they are spread over decades and end well before the
+// newest years.
 func births(e Evidence) []Meaning {
 	var years []int
 	for _, v := range e.Values {
@@ -225,7 +225,7 @@ func codes(e Evidence, words []string) []Meaning {
 		mixed := e.share(func(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) >= 0 && digitsOf(s) != "" })
 		if mixed > 0.8 && e.share(lengthBelow(9)) > 0.9 {
 			base = 0.8 // the letters and digits of few countries
-		} else if e.share(isInteger) > 0.98 && (zeroLed(e) || e.share(func(s string) bool { return len(s) == 5 }) > 0.98) {
+		} else if e.share(isInteger) > 0.98 && (leadingZeros(e) || e.share(func(s string) bool { return len(s) == 5 }) > 0.98) {
 			base = 0.84
 		}
 		add(PostalCode, fit, base, "the values have the form of postal codes")
@@ -245,7 +245,7 @@ func codes(e Evidence, words []string) []Meaning {
 	return out
 }
 
-func zeroLed(e Evidence) bool {
+func leadingZeros(e Evidence) bool {
 	return e.share(func(s string) bool { return s[0] == '0' }) > 0.02
 }
 

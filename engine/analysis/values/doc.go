@@ -1,9 +1,9 @@
 // Package values analyses the values of single columns: forms of one value that differ in
-// spelling, placeholders that stand for missing values, and the sets, patterns and ranges that
-// a column keeps to.
+// spelling, placeholders that stand for missing values, and sets, patterns and ranges that
+// contain nearly all values of a column.
 //
 // What may not go in here: rules over several columns, except that one column may determine
-// the missing values of another; records that are alike; and statistics of files.
+// the missing values of another; comparisons of whole rows; and statistics of files.
 //
 // Invariants:
 //   - Texts longer than analysis.MaxText are neither grouped nor compared.

@@ -16,15 +16,15 @@ type DomainResult struct {
 	Columns []DomainColumn      `json:"columns" doc:"Columns with a suggestion"`
 	Rows    []analysis.CitedRow `json:"rows" doc:"Examples of rows that violate a suggestion"`
 	// Suggestions counts those of all columns.
-	Suggestions int `json:"suggestions" doc:"Number of suggestions, also of those left out"`
+	Suggestions int `json:"suggestions" doc:"Number of suggestions, including those left out"`
 }
 
-// DomainColumn is a rule that the values of a column keep to.
+// DomainColumn is a rule that nearly all values of a column satisfy.
 type DomainColumn struct {
 	Column         string   `json:"column"`
 	Kind           string   `json:"kind" doc:"values, pattern or range"`
 	DistinctValues int64    `json:"distinctValues" doc:"Number of distinct values; an estimate for patterns and ranges"`
-	Coverage       float64  `json:"coverage" doc:"Part of the rows with a value that keep to the rule"`
+	Coverage       float64  `json:"coverage" doc:"Share of the rows with a value that satisfy the rule"`
 	Values         []string `json:"values" doc:"The allowed values, as text; empty for other kinds"`
 	Pattern        string   `json:"pattern" doc:"Regular expression that a whole text matches; empty for other kinds"`
 	Min            *string  `json:"min" doc:"Least value; null without one"`
@@ -44,8 +44,7 @@ type suggestion struct {
 	title    string
 }
 
-// SuggestDomain finds sets of values, patterns and ranges that columns without a domain keep
-// to.
+// SuggestDomain finds sets of values, patterns and ranges for columns without a domain.
 func SuggestDomain(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 	var columns []analysis.Column
 	for _, c := range in.Columns {
@@ -168,7 +167,8 @@ func (w *domainWork) answer() analysis.Answer {
 	if w.result.Suggestions > len(w.result.Columns) {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("The result shows %d of %d suggestions.", len(w.result.Columns), w.result.Suggestions))
 	}
-	first := analysis.Plural(int64(w.result.Suggestions), "column keeps", "columns keep") + " to a set of values, a pattern or a range."
+	first := analysis.Plural(int64(w.result.Suggestions), "column has", "columns have") +
+		" values that form a set, match a pattern or lie in a range."
 	a.Text = strings.Join(append([]string{first}, w.sentences...), " ")
 	a.Result = w.result
 	return a
@@ -233,7 +233,7 @@ func closedSet(ctx context.Context, in analysis.Input, p profile) (suggestion, b
 		change: analysis.ListDomain{Column: c.Name, Values: texts},
 		title:  fmt.Sprintf("Restrict %s to %s: %s.", analysis.Quote(c.Name), analysis.Plural(n, "value", "values"), quotes(texts))}
 	s.out = DomainColumn{Kind: "values", DistinctValues: int64(len(all)), Values: texts, Confidence: analysis.RoundConfidence(confidence),
-		Reason: fmt.Sprintf("few values, each in %d rows on average", rows/n)}
+		Reason: fmt.Sprintf("a few values, each in %d rows on average", rows/n)}
 	return s, true, nil
 }
 

@@ -14,7 +14,7 @@ type NullsResult struct {
 	Columns []NullsColumn       `json:"columns" doc:"Columns with NULLs or placeholders"`
 	Rows    []analysis.CitedRow `json:"rows" doc:"Examples of rows with placeholders"`
 	// Placeholders counts those of all columns.
-	Placeholders int `json:"placeholders" doc:"Number of placeholders found, also of those left out"`
+	Placeholders int `json:"placeholders" doc:"Number of placeholders found, including those left out"`
 }
 
 // NullsColumn describes the missing values of a column.
@@ -38,7 +38,7 @@ type Placeholder struct {
 type Replacement struct {
 	DeterminedBy string  `json:"determinedBy" doc:"The column that determines the value"`
 	Rows         int64   `json:"rows" doc:"Number of rows with NULL whose value is determined"`
-	Consistency  float64 `json:"consistency" doc:"Part of the rows that agree with the dependency, among values with several rows"`
+	Consistency  float64 `json:"consistency" doc:"Share of the rows that agree with the dependency, among values that several rows have"`
 }
 
 // proposed is the confidence from which a finding becomes a proposal.
@@ -125,8 +125,8 @@ func (w *nullsWork) column(ctx context.Context, p profile) error {
 		return err
 	}
 	if tag != "" && len(w.texts) < 3 {
-		w.texts = append(w.texts, fmt.Sprintf("In %s, %s stands for a missing value in %s %s.", analysis.Quote(p.column.Name), analysis.Quote(found[0].text),
-			analysis.Plural(found[0].rows, "row", "rows"), tag))
+		w.texts = append(w.texts, fmt.Sprintf("In %s, %s stands for a missing value in %s %s.", analysis.Quote(p.column.Name),
+			analysis.Quote(found[0].text), analysis.Plural(found[0].rows, "row", "rows"), tag))
 	}
 	return w.propose(ctx, p.column, sure, confidence)
 }
@@ -241,8 +241,9 @@ func (w *nullsWork) answer(all []profile) analysis.Answer {
 	if w.result.Placeholders > w.shown {
 		w.warnings = append(w.warnings, fmt.Sprintf("The result shows %d of %d placeholders.", w.shown, w.result.Placeholders))
 	}
-	sentences := []string{fmt.Sprintf("%s with NULL in %s; %s for missing values.", analysis.Plural(nulls, "cell", "cells"),
-		analysis.Plural(int64(with), "column", "columns"), analysis.Plural(int64(w.result.Placeholders), "placeholder", "placeholders"))}
+	sentences := []string{fmt.Sprintf("%s NULL, in %s. %s found.", analysis.Plural(nulls, "cell is", "cells are"),
+		analysis.Plural(int64(with), "column", "columns"),
+		analysis.Plural(int64(w.result.Placeholders), "placeholder for missing values was", "placeholders for missing values were"))}
 	sentences = append(sentences, w.texts...)
 	confidence, n := 0.0, 0
 	for _, c := range w.result.Columns {

@@ -55,7 +55,7 @@ func (w *domainWork) rangeOf(ctx context.Context, p profile) (suggestion, bool, 
 		return suggested, ok, nil
 	}
 	if q, ok := named(c, s); ok {
-		suggested := rangeSuggestion(c, s, bound(q.min), bound(q.max), 0.85, "the name and the values of a quantity with bounds")
+		suggested := rangeSuggestion(c, s, bound(q.min), bound(q.max), 0.85, "the name and the values suggest a quantity with known bounds")
 		return suggested, true, nil
 	}
 	suggested, ok := numberRange(c, s)
@@ -131,7 +131,7 @@ func numberRange(c analysis.Column, s spread) (suggestion, bool) {
 		if inner.above {
 			limit = roundAbove(inner.high, s.high[0].x)
 		}
-		return rangeSuggestion(c, s, "0", limit, 0.75, "few values are far outside all others"), true
+		return rangeSuggestion(c, s, "0", limit, 0.75, "a few values are far from all others"), true
 	case inner.low == 0 && ratio(zero, s.values) >= 0.01:
 		return rangeSuggestion(c, s, "0", "", 0.75, "no value is negative, and many are zero"), true
 	case inner.low == 0 && zero > 1:
@@ -207,7 +207,7 @@ func dateRange(c analysis.Column, s spread) (suggestion, bool) {
 		}
 		greatest = timeBound(c, year, 12, 31)
 	}
-	return rangeSuggestion(c, s, least, greatest, 0.75, "few dates are far outside all others"), true
+	return rangeSuggestion(c, s, least, greatest, 0.75, "a few dates are far from all others"), true
 }
 
 // outlying reports whether a time at an end is far from the next one, as compared with the

@@ -60,7 +60,7 @@ func sentinels(s spread) []found {
 		}
 	}
 	for _, far := range core.far {
-		take(far, 0.8, "a repeated number far outside the others")
+		take(far, 0.8, "a repeated number far from the others")
 	}
 	for _, p := range s.common[:min(3, len(s.common))] {
 		if looksArtificial(p.x) && p.x != -1 && math.Abs(p.x) >= 99 && core.spike(p, s, 5) {
@@ -103,7 +103,7 @@ func far(p point, next, width float64, s spread) bool {
 // judgeSuspect judges an artificial number at an end of the values. low are the smallest
 // values without suspects.
 func (c core) judgeSuspect(p point, s spread, low []point) (float64, string) {
-	const reason = "an artificial number outside the others"
+	const reason = "an artificial number outside the range of the others"
 	gap := max(c.low-p.x, p.x-c.high)
 	width := max(c.width(), 1e-9)
 	negative := p.x < 0 && c.low >= 0
@@ -238,11 +238,11 @@ func (c core) judgeTime(p point, s spread, second int64) (float64, string) {
 	repeated := p.rows >= 2 && float64(p.rows) >= 2*s.average()
 	switch {
 	case gap > 0 && never && ratio(p.rows, s.values) > 0.3:
-		return 0.6, "an artificial date, which may stand for no end"
+		return 0.6, "an artificial date, which may mean that there is no end"
 	case gap > 0 && never, gap >= 10*365*dayLength && p.rows >= 2, gap >= c.width()/2 && gap >= 365*dayLength && p.rows >= 2:
-		return 0.95, "an artificial date outside the others"
+		return 0.95, "an artificial date outside the range of the others"
 	case gap >= 365*dayLength && repeated:
-		return 0.8, "an artificial date outside the others"
+		return 0.8, "an artificial date outside the range of the others"
 	case p.rows >= 5 && p.rows >= 5*second:
 		return 0.85, "an artificial date, far more frequent than any other"
 	}

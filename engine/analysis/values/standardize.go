@@ -16,7 +16,7 @@ type FormsResult struct {
 	Columns []FormsColumn       `json:"columns" doc:"Columns with values in several forms"`
 	Rows    []analysis.CitedRow `json:"rows" doc:"Examples of rows with another form than the canonical one"`
 	// Clusters counts those of all columns.
-	Clusters int `json:"clusters" doc:"Number of clusters found, also of those left out"`
+	Clusters int `json:"clusters" doc:"Number of clusters found, including those left out"`
 	// Analysed counts the columns whose values were compared.
 	Analysed int `json:"analysed" doc:"Number of columns whose values were compared"`
 }
@@ -26,7 +26,7 @@ type FormsColumn struct {
 	Column         string    `json:"column"`
 	DistinctValues int64     `json:"distinctValues" doc:"Number of distinct values that were compared"`
 	Clusters       []Cluster `json:"clusters" doc:"Those with the most rows first"`
-	TotalClusters  int       `json:"totalClusters" doc:"Number of clusters found, also of those left out"`
+	TotalClusters  int       `json:"totalClusters" doc:"Number of clusters found, including those left out"`
 	Candidates     []Cluster `json:"candidates" doc:"Values that only have a key in common, most likely by chance; none is proposed"`
 }
 
@@ -38,7 +38,7 @@ type Cluster struct {
 	Rows       int64   `json:"rows" doc:"Number of rows with any form"`
 	Variants   []Form  `json:"variants" doc:"All forms, the canonical one first"`
 	// TotalVariants counts the forms, also those that are left out.
-	TotalVariants int `json:"totalVariants" doc:"Number of forms, also of those left out"`
+	TotalVariants int `json:"totalVariants" doc:"Number of forms, including those left out"`
 }
 
 // Form is one spelling of a value.
@@ -121,7 +121,8 @@ func (w *formsWork) column(ctx context.Context, p profile) error {
 	}
 	if cut {
 		w.sampled = true
-		w.warnings = append(w.warnings, fmt.Sprintf("Only the %d most frequent values of %s were compared.", len(forms), analysis.Quote(p.column.Name)))
+		w.warnings = append(w.warnings, fmt.Sprintf("Only the %d most frequent values of %s were compared.", len(forms),
+			analysis.Quote(p.column.Name)))
 	}
 	if identifiers(forms, p) {
 		return nil
@@ -188,8 +189,8 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 				return a, err
 			}
 			if tag != "" && len(sentences) < 4 {
-				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", analysis.Quote(found.column.Name), analysis.Quote(c.Forms[0].Text),
-					analysis.Quote(c.Forms[1].Text), tag))
+				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", analysis.Quote(found.column.Name),
+					analysis.Quote(c.Forms[0].Text), analysis.Quote(c.Forms[1].Text), tag))
 			}
 		}
 		for _, c := range found.candidates {
@@ -210,7 +211,7 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 	if shown > 0 {
 		a.Confidence = analysis.RoundConfidence(sum / float64(shown))
 	}
-	first := fmt.Sprintf("%s of %s occur in several forms; %s compared.", analysis.Plural(int64(w.result.Clusters), "value", "values"),
+	first := fmt.Sprintf("%s in several forms, in %s; %s compared.", analysis.Plural(int64(w.result.Clusters), "value occurs", "values occur"),
 		analysis.Plural(int64(len(w.found)), "column", "columns"), analysis.Plural(int64(w.result.Analysed), "column was", "columns were"))
 	a.Text = strings.Join(append([]string{first}, sentences...), " ")
 	return a, nil

@@ -108,7 +108,7 @@ type judge struct {
 	surely   bool
 	oddForms int
 	// scale and aState report that other values have words of scales or of states.
-	scale, aState bool
+	scale, states bool
 }
 
 func (j *judge) survey() {
@@ -127,7 +127,7 @@ func (j *judge) peers(values []counted) {
 	for _, v := range values {
 		for word := range strings.FieldsSeq(bareWord(v.text)) {
 			j.scale = j.scale || scales[word]
-			j.aState = j.aState || states[word]
+			j.states = j.states || states[word]
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (j *judge) judge(v counted) (float64, string) {
 	case v.text == "":
 		return 0.95, "an empty text"
 	case blank(v.text):
-		return 0.95, "a text of blanks"
+		return 0.95, "only white space"
 	case j.isCode(v.text):
 		return 0, ""
 	}
@@ -149,7 +149,7 @@ func (j *judge) judge(v counted) (float64, string) {
 		if word == "null" && v.rows == 1 && capitalised(v.text) && t.share(shapeCapital) >= regular {
 			return 0, "" // a name
 		}
-		return 0.95, "a usual word for a missing value"
+		return 0.95, "a common word for a missing value"
 	case usually:
 		return j.usual(v, word)
 	}
@@ -161,12 +161,12 @@ func (j *judge) judge(v counted) (float64, string) {
 		if hasDigit(v.text) && (v.rows < 3 || v.rows < 5*j.context.second(v)) {
 			return 0, ""
 		}
-		return 0.85, "one sign, repeated"
+		return 0.85, "one character, repeated"
 	case dummyMails.MatchString(lower) && t.share(shapeMail) >= 0.5:
 		if v.rows < 2 {
-			return 0.6, "an address that is no one's"
+			return 0.6, "an address that belongs to nobody"
 		}
-		return 0.85, "an address that is no one's"
+		return 0.85, "an address that belongs to nobody"
 	}
 	if j.odd != "" && v.rows >= 2 && j.oddForms <= 3 && hasLetters(v.text, 3) && utf8.RuneCountInString(v.text) <= 40 {
 		return 0.8, "a word among " + j.odd
@@ -218,7 +218,7 @@ func (j *judge) usual(v counted, word string) (float64, string) {
 		}
 		return 0.85, reason
 	}
-	if word == "none" && j.scale || word == "missing" && (j.aState || share >= 0.02) && j.fits(v.text) {
+	if word == "none" && j.scale || word == "missing" && (j.states || share >= 0.02) && j.fits(v.text) {
 		return 0, ""
 	}
 	if !j.fits(v.text) {
