@@ -28,15 +28,17 @@ type Request struct {
 	// Schema is the JSON schema of the document. It must be in the subset that all vendors
 	// enforce: objects with all members required and no additional ones.
 	Schema json.RawMessage
-	// MaxTokens bounds the reply, with what the model thinks. It is positive.
+	// MaxTokens bounds the tokens of the reply and of the model's thoughts together. It is
+	// positive.
 	MaxTokens int
 }
 
 // Reply is the answer of a model.
 type Reply struct {
-	// Document is valid JSON. That it fits the schema is likely and not certain.
+	// Document is valid JSON. It probably fits the schema, but callers must check it.
 	Document json.RawMessage
-	// InputTokens and OutputTokens are the vendor's numbers of the try that was answered.
+	// InputTokens and OutputTokens are the numbers that the vendor reports for the attempt
+	// that was answered.
 	InputTokens, OutputTokens int64
 }
 
@@ -84,7 +86,7 @@ type vendor struct {
 // complete sends one request. The schema is that of the request, decoded.
 type complete func(ctx context.Context, request Request, schema map[string]any) (Reply, error)
 
-// placeholder is what the SDKs get for a key.
+// placeholder is passed to the SDKs in place of a key.
 const placeholder = "placeholder"
 
 // vendors holds the protocol of each family.
@@ -107,7 +109,7 @@ func New(family Family, o Options) (Client, error) {
 		return nil, fmt.Errorf("model family %q does not exist", family)
 	}
 	if !o.Key.sendable() {
-		return nil, errors.New("key of a model provider is empty or has characters that no header carries")
+		return nil, errors.New("key of a model provider is empty or has characters that a header cannot carry")
 	}
 	if o.HTTP == nil || o.HTTP.Transport == nil {
 		return nil, errors.New("client of a model provider needs an HTTP client with a transport")
@@ -179,7 +181,7 @@ func (c *client) Complete(ctx context.Context, request Request) (Reply, error) {
 	return c.retry(ctx, func(ctx context.Context) (Reply, *exchange, error) { return c.try(ctx, request, schema) })
 }
 
-// try sends the request once. The exchange says whether another try is worth while.
+// try sends the request once. The exchange says whether another try is worthwhile.
 func (c *client) try(ctx context.Context, request Request, schema map[string]any) (Reply, *exchange, error) {
 	tryCtx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -205,7 +207,7 @@ func (c *client) try(ctx context.Context, request Request, schema map[string]any
 	case !ex.sent:
 		return Reply{}, ex, errors.New("SDK of a model vendor did not send the request")
 	}
-	return Reply{}, ex, &failure{sentinel: ErrMalformed, reason: "reply is not one of the API", cause: err}
+	return Reply{}, ex, &failure{sentinel: ErrMalformed, reason: "reply does not follow the API", cause: err}
 }
 
 // send lets the SDK send the request. An SDK may panic while it decodes a reply whose members
@@ -215,9 +217,9 @@ func (c *client) send(ctx context.Context, request Request, schema map[string]an
 		if !ex.sent {
 			return // A panic is a defect.
 		}
-		// The value of the panic may quote the reply.
+		// The value of the panic is dropped, because it may quote the reply.
 		if recover() != nil {
-			reply, err = Reply{}, malformed("reply is not one of the API")
+			reply, err = Reply{}, malformed("reply does not follow the API")
 		}
 	}()
 	return c.complete(ctx, request, schema)

@@ -1,8 +1,8 @@
 // Package llm asks language models of three vendors for one JSON document, behind one small
 // interface.
 //
-// What may not go in it: prompts, keys' storage, budgets, and the choice of a model for a
-// request.
+// What may not go in it: prompts, the storage of keys, budgets, and the choice of a model for
+// a request.
 //
 // Invariants:
 //   - The environment of the process influences no request. The SDKs of the vendors encode

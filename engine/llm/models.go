@@ -26,9 +26,9 @@ type Model struct {
 	// ID is its name in requests: the family, a hyphen and the rest of the vendor's name.
 	ID     string
 	Family Family
-	// Default reports that it is the family's choice if a request names no model.
+	// Default reports that the family uses this model if a request names none.
 	Default bool
-	// Description says what distinguishes it, or is "".
+	// Description says what distinguishes the model from others; it may be "".
 	Description string
 }
 
@@ -51,7 +51,7 @@ var models = []Model{
 	{ID: "familyB-5.4-mini", Family: FamilyB},
 	{ID: "familyB-5.4-nano", Family: FamilyB},
 
-	// No default of this family is specified: the first is taken.
+	// No default of this family is specified, so it is the first model.
 	{ID: "familyC-3.1-pro-preview", Family: FamilyC, Default: true},
 	{ID: "familyC-3-pro-preview", Family: FamilyC},
 	{ID: "familyC-3-flash-preview", Family: FamilyC},

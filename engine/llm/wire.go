@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// exchange records what became of the one request of a try.
+// exchange records the outcome of the one request of an attempt.
 type exchange struct {
 	sent       bool
 	failure    *failure
@@ -46,7 +46,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
 			r.Body.Close()
 		}
-		return nil, errors.New("request is not one of the protocol")
+		return nil, errors.New("unexpected request of an SDK")
 	}
 	ex.sent = true
 	reply, err := w.next.RoundTrip(w.outgoing(r))
