@@ -32,8 +32,8 @@ func (u AnalysisUse) Validate() error {
 	return e.Err()
 }
 
-// AnalysisUses counts the analyses of organisations on all replicas together. No method
-// raises the epoch.
+// AnalysisUses counts the analyses of organisations and their use of models, on all replicas
+// together. No method raises the epoch.
 //
 // A day is a day of UTC; a method takes any time in it.
 type AnalysisUses interface {

@@ -24,7 +24,7 @@ func TestRequestsAreChecked(t *testing.T) {
 	one, zero := int64(1), int64(0)
 	for field, r := range map[string]Request{
 		"action":         {Action: "summarise"},
-		"limit":          {Action: analysis.Summary, Limit: MaxLimit + 1},
+		"limit":          {Action: analysis.Summary, Limit: maxLimit + 1},
 		"version_from":   {Action: analysis.ExplainChanges, VersionTo: &one},
 		"version_to":     {Action: analysis.Summary, VersionTo: &zero},
 		"source_columns": {Action: analysis.SuggestMapping},

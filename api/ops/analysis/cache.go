@@ -52,15 +52,15 @@ func answerKey(state query.State, t analysis.Table, r Request) digest {
 	for i, c := range t.Columns {
 		columns[i] = c.Type.String()
 	}
-	text, err := json.Marshal([]any{state, t.Relation, t.Version, t.PrimaryKey, t.Checks, named(t.Columns), columns, r})
+	text, err := json.Marshal([]any{state, t.Relation, t.Version, t.PrimaryKey, t.Checks, withoutTypes(t.Columns), columns, r})
 	if err != nil {
 		panic(err) // all of it is plain data
 	}
 	return sha256.Sum256(text)
 }
 
-// named returns the columns without their types, which are interfaces.
-func named(columns []analysis.Column) []analysis.Column {
+// withoutTypes returns the columns without their types, which are interfaces.
+func withoutTypes(columns []analysis.Column) []analysis.Column {
 	out := make([]analysis.Column, len(columns))
 	for i, c := range columns {
 		c.Type = nil
@@ -69,8 +69,8 @@ func named(columns []analysis.Column) []analysis.Column {
 	return out
 }
 
-// under returns the key of a text that a model wrote for an answer.
-func (d digest) under(model string) digest {
+// textKey returns the key of a text that a model wrote for an answer.
+func (d digest) textKey(model string) digest {
 	return sha256.Sum256(append(d[:], model...))
 }
 

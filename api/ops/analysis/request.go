@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/analysis"
+	"github.com/lakewarden/lakewarden/engine/analysis/profile"
 )
 
 // Request asks for an analysis of a table.
@@ -28,18 +29,16 @@ type Request struct {
 	VersionFrom, VersionTo *int64
 	// SourceColumns are for suggest_mapping.
 	SourceColumns []analysis.SourceColumn
-	// Limit bounds the findings and the proposals; zero means [DefaultLimit].
+	// Limit bounds the findings and the proposals; 0 means 20.
 	Limit int
 }
 
 // The bounds of requests.
 const (
-	DefaultLimit = 20
-	MaxLimit     = 10_000
-	// MaxExplained is the largest number of rows that one request explains.
-	MaxExplained = 50
-	// MaxSourceColumns bounds the columns of a file to be mapped.
-	MaxSourceColumns = 2_000
+	defaultLimit = 20
+	maxLimit     = 10_000
+	// maxSourceColumns bounds the columns of a file to be mapped.
+	maxSourceColumns = 2_000
 )
 
 // validate returns [catalog.FieldErrors] for a request that is invalid whatever the table
@@ -53,8 +52,8 @@ func (r Request) validate() error {
 		refuse("action", "must be one of %s", join(analysis.Actions()))
 		return errs
 	}
-	if r.Limit < 0 || r.Limit > MaxLimit {
-		refuse("limit", "must be between 1 and %d", MaxLimit)
+	if r.Limit < 0 || r.Limit > maxLimit {
+		refuse("limit", "must be between 1 and %d", maxLimit)
 	}
 	only := func(action analysis.Action, field string, sent bool) {
 		switch {
@@ -74,11 +73,11 @@ func (r Request) validate() error {
 	} else if len(r.Keys) > 0 {
 		refuse("keys", "is for %s only", analysis.ExplainRows)
 	}
-	if len(r.Keys) > MaxExplained {
-		refuse("keys", "must have at most %d items", MaxExplained)
+	if len(r.Keys) > profile.MaxExplained {
+		refuse("keys", "must have at most %d items", profile.MaxExplained)
 	}
-	if len(r.SourceColumns) > MaxSourceColumns {
-		refuse("source_columns", "must have at most %d items", MaxSourceColumns)
+	if len(r.SourceColumns) > maxSourceColumns {
+		refuse("source_columns", "must have at most %d items", maxSourceColumns)
 	}
 	for i, c := range r.SourceColumns {
 		if strings.TrimSpace(c.Name) == "" {

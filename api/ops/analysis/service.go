@@ -66,9 +66,9 @@ type Location struct {
 
 // Analyze runs an analysis of a table. If it takes longer than patience, it continues as an
 // operation, which Analyze returns; encode makes the document that [Service.Document]
-// returns for the operation later. Errors: [catalog.FieldErrors], [feature.DisabledError], [TooManyError],
-// [query.ErrResultStale] if the rules change
-// meanwhile, and those of opening a table and of [query.Service.Run].
+// returns for the operation later. Errors: [catalog.FieldErrors], [feature.DisabledError],
+// [TooManyError], [query.ErrResultStale] if the rules change meanwhile, and those of opening
+// a table and of [query.Service.Run].
 func (o *Service) Analyze(
 	ctx context.Context, path access.Path, r Request, patience time.Duration, encode func(Reply) any,
 ) (Reply, *catalog.Operation, error) {
@@ -89,9 +89,9 @@ func (o *Service) Analyze(
 		return Reply{}, nil, err
 	}
 	if r.Limit == 0 {
-		r.Limit = DefaultLimit
+		r.Limit = defaultLimit
 	}
-	// Before the request counts.
+	// A request for a table that cannot be opened does not count.
 	opened, err := o.open(ctx, a, path)
 	if err != nil {
 		return Reply{}, nil, err
@@ -177,7 +177,7 @@ func (o *Service) analyze(
 	if reply.Offers, err = o.offers(ctx, a, opened, answer.Proposals); err != nil {
 		return reply, state, err
 	}
-	// A model may have taken its time.
+	// The rules may have changed while a model worded the text.
 	return reply, state, o.Stored.Check(ctx, a, state)
 }
 

@@ -45,7 +45,7 @@ func (s *source) query(ctx context.Context, sql string) (engine.Result, error) {
 	if left < time.Millisecond {
 		return nil, engine.ErrTimeout
 	}
-	// The analysis waits for its turn, because it may be far advanced.
+	// The statement waits for its turn, because a refusal would waste the work done so far.
 	rows, err := sessions.WhenFree(ctx, func() (*query.Rows, error) {
 		return s.service.Queries.Run(ctx, query.Statement{
 			SQL: sql, Schema: s.path.Schema, Timeout: min(left, s.service.Queries.Limits.MaxTimeout),
@@ -54,16 +54,16 @@ func (s *source) query(ctx context.Context, sql string) (engine.Result, error) {
 	if err != nil {
 		return nil, s.blame(err)
 	}
-	if err := s.own(rows.Basis()); err != nil {
+	if err := s.checkTables(rows.Basis()); err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
 	return blamed{rows, s}, nil
 }
 
-// own returns an error if a statement reads more than the table of the analysis, or if it
+// checkTables returns an error if a statement reads more than the table of the analysis, or if it
 // reads that under other rules. A version of a replaced table counts as another table, unless
 // the analysis is about it.
-func (s *source) own(basis access.Basis) error {
+func (s *source) checkTables(basis access.Basis) error {
 	if basis.Lists() {
 		return errOtherTables
 	}
@@ -82,9 +82,9 @@ func (s *source) own(basis access.Basis) error {
 	return nil
 }
 
-// blame turns an error of a generated statement into one of the caller's condition, the
-// only text of the caller in it. Without a condition such an error is a defect of the
-// server, whose details are for its log.
+// blame turns an error of a generated statement into an error of the caller's condition,
+// which is the only text of the caller in the statement. Without a condition such an error is
+// a defect of the server, whose details go to its log.
 func (s *source) blame(err error) error {
 	var own *fault.StatementError
 	var placed *refusal.Placed

@@ -45,9 +45,9 @@ type chosen struct {
 	access Access
 }
 
-// choose returns the model of a request, or the default of the first family with a key. It
-// returns nil and the reason if no model may be asked. There is no reason if the request
-// names no model and none is configured.
+// choose returns the model of a request, or the default of the first family with a key. If no
+// model may be asked, it returns nil and the reason; the reason is empty if the request names
+// no model.
 func (o *Service) choose(ctx context.Context, org catalog.OrgID, id string) (*chosen, string, error) {
 	var off *feature.DisabledError
 	switch err := feature.Require(ctx, o.Store, org, catalog.FeatureAnalysisModels); {
@@ -63,7 +63,7 @@ func (o *Service) choose(ctx context.Context, org catalog.OrgID, id string) (*ch
 		m, _ := llm.Find(id)
 		access, err := o.Words.Providers.Access(ctx, org, catalog.ModelFamily(m.Family))
 		if errors.Is(err, catalog.ErrNotFound) {
-			return nil, "there is no key of " + string(m.Family), nil
+			return nil, "no key is configured for " + string(m.Family), nil
 		}
 		return &chosen{m, access}, "", err
 	}
@@ -86,7 +86,7 @@ func (o *Service) word(ctx context.Context, a caller.Identity, key digest, r Req
 		return err
 	}
 	if m != nil {
-		reason, err = o.ask(ctx, a, key.under(m.ID), *m, reply)
+		reason, err = o.ask(ctx, a, key.textKey(m.ID), *m, reply)
 	}
 	if reason != "" {
 		// The answer may be that of the cache.
@@ -106,11 +106,11 @@ func (o *Service) ask(ctx context.Context, a caller.Identity, key digest, m chos
 	case err != nil:
 		return "", err
 	case !allowed:
-		return "the organisation has used what it may of models today", nil
+		return "the organisation has reached its limit for models today", nil
 	}
 	client, err := o.Words.Connect(catalog.ModelFamily(m.Family), m.access)
 	if err != nil {
-		return "the access to " + string(m.Family) + " is not valid", nil
+		return "the configured access to " + string(m.Family) + " is not valid", nil
 	}
 	began := time.Now()
 	text, failed := wording.Write(ctx, client, o.Words.VendorName(m.Model), reply.Action, reply.Answer)
@@ -130,7 +130,7 @@ func (o *Service) ask(ctx context.Context, a caller.Identity, key digest, m chos
 	return "", nil
 }
 
-// reasonOf says why a model failed, without a word of its provider.
+// reasonOf says why a model failed. It quotes nothing that the provider sent.
 func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, llm.ErrRejected):

@@ -17,8 +17,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// State is what decides which rows of some tables a caller sees. Equal states mean equal
-// rows, as long as the versions of the tables are the same.
+// State identifies the rules by which a caller sees rows of some tables. Under equal states
+// the caller sees equal rows, as long as the versions of the tables are the same.
 type State struct {
 	Tables []storedTable `json:"tables"`
 	// Digest is that of the caller's role and attributes, and of the policies.
@@ -43,9 +43,9 @@ func (o Stored) Check(ctx context.Context, a caller.Identity, s State) error {
 	return o.current(ctx, m, a, resultRecord{Tables: s.Tables, State: s.Digest})
 }
 
-// KeepDocument stores a document that was made of the rows of some tables, as the result of
-// an operation. Only [Stored.Document] returns it. visible describes it for everybody who
-// may read the record of the operation, so it holds no value of a row.
+// KeepDocument stores a document that was made from rows of some tables as the result of an
+// operation. Only [Stored.Document] returns it. visible becomes the public part of the record
+// of the operation, so it must not hold a value of a row.
 func (o Stored) KeepDocument(
 	ctx context.Context, t *operation.Task, s State, document []byte, visible any,
 ) (done operation.Done, err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-// errRefused ends a transaction of a count that is at its limit, without a change.
+// errRefused rolls back the transaction of a count that has reached its limit.
 var errRefused = errors.New("limit of analyses reached")
 
 // CountAnalysis implements [catalog.AnalysisUses].

@@ -19,7 +19,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage/kind"
 )
 
-// forgetAnalysesEvery is how often the use of models in former days is removed.
+// forgetAnalysesEvery is how often old records of the use of models are removed.
 const forgetAnalysesEvery = time.Hour
 
 // newModelProviders returns the use cases of organisations' access to models. Their

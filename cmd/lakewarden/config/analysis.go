@@ -83,7 +83,8 @@ const (
 	maxDollars = 1e6
 )
 
-// verifyAnalysis does not repeat keys, nor base URLs, which can hold a password.
+// verifyAnalysis checks the settings of analyses. Its errors contain neither keys nor base
+// URLs, which can hold a password.
 func (c *Settings) verifyAnalysis() error {
 	a := &c.Analysis
 	var most error
@@ -111,7 +112,7 @@ func (c *Settings) verifyAnalysis() error {
 			return fmt.Errorf("analysis_models: must be ids such as familyA-sonnet-5, has %q", id)
 		}
 		if !plainToken(model.Name) {
-			return fmt.Errorf("analysis_models.%s: name must have no spaces and control characters", id)
+			return fmt.Errorf("analysis_models.%s: name must have visible ASCII characters only", id)
 		}
 		if err := firstError(dollars("analysis_models."+id+".input_price", model.InputPrice),
 			dollars("analysis_models."+id+".output_price", model.OutputPrice)); err != nil {
@@ -124,13 +125,13 @@ func (c *Settings) verifyAnalysis() error {
 // verifyFamily checks the settings of a family, whose keys begin with prefix.
 func (c *Settings) verifyFamily(prefix string, f AnalysisFamily) error {
 	if !plainToken(f.Key) { // it becomes a header
-		return errors.New(prefix + "_key: must have no spaces and control characters")
+		return errors.New(prefix + "_key: must have visible ASCII characters only")
 	}
 	if err := c.verifyServiceURL(prefix+"_base_url", f.BaseURL); err != nil {
 		return err
 	}
 	if !plainToken(f.Prefix) {
-		return errors.New(prefix + "_prefix: must have no spaces and control characters")
+		return errors.New(prefix + "_prefix: must have visible ASCII characters only")
 	}
 	return nil
 }
