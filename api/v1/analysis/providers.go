@@ -47,8 +47,8 @@ func ProviderRoutes(api huma.API, providers analysis.Providers) {
 	const base = "/v1/organisations/{org_id}/analysis-providers"
 	group := v1.Route{Tag: "Analysis", Scope: auth.ScopeOrgUpdate, Camel: true}
 	v1.AddIn(api, group.With("PUT", base+"/{family}", "putAnalysisProvider", "Set or replace the key of a family of models").
-		Describe("Each call sets key and address together. The key is stored encrypted and never returned. It takes the place of the "+
-			"operator's. Rows are sent to a model only while the feature analysis_models is on."),
+		Describe("Each call sets key and address together. The key is stored encrypted and never returned. It replaces the operator's key for "+
+			"this organisation. Values of rows are sent to a model only while the feature analysis_models is on."),
 		func(ctx context.Context, org catalog.OrgID, in *putProviderInput) (analysisProvider, error) {
 			stored, err := providers.Put(ctx, org, analysis.NewProvider{Family: in.Family, Key: in.Body.Key, BaseURL: in.Body.BaseURL})
 			return providerOf(stored), err
@@ -58,13 +58,13 @@ func ProviderRoutes(api huma.API, providers analysis.Providers) {
 			list, err := providers.List(ctx, org)
 			return analysisProviderList{v1.Map(list, providerOf)}, err
 		})
-	v1.AddIn(api, group.With("GET", base+"/{family}", "getAnalysisProvider", "Get what is set for a family of models"),
+	v1.AddIn(api, group.With("GET", base+"/{family}", "getAnalysisProvider", "Get the access to a family of models"),
 		func(ctx context.Context, org catalog.OrgID, in *ProviderPath) (analysisProvider, error) {
 			found, err := providers.Get(ctx, org, in.Family)
 			return providerOf(found), err
 		})
 	v1.AddIn(api, group.With("DELETE", base+"/{family}", "deleteAnalysisProvider", "Remove the key of a family of models").
-		Describe("The operator's key takes its place, if there is one."),
+		Describe("The operator's key is used again, if there is one."),
 		func(ctx context.Context, org catalog.OrgID, in *ProviderPath) (v1.Empty, error) {
 			return v1.Empty{}, providers.Delete(ctx, org, in.Family)
 		})

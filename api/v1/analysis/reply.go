@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"encoding/json"
-	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -17,7 +16,7 @@ type reply struct {
 	Model        *string              `json:"model" doc:"Id of the model that worded the text; null for builtin"`
 	TableVersion int64                `json:"tableVersion"`
 	Sampled      bool                 `json:"sampled" doc:"Some finding comes from a part of the rows: see warnings"`
-	Complete     bool                 `json:"complete" doc:"false if the caller does not see the whole table: numbers are about the rows and columns that it sees"`
+	Complete     bool                 `json:"complete" doc:"false if the caller does not see the whole table; numbers then count visible rows and columns only"`
 	Confidence   float64              `json:"confidence" minimum:"0" maximum:"1"`
 	Text         string               `json:"text" doc:"Tags [[row:column]] cite cells, which are among references"`
 	Result       result               `json:"result"`
@@ -42,8 +41,8 @@ type applying struct {
 }
 
 type effect struct {
-	RowsAffected *int64 `json:"rowsAffected" doc:"Rows that the request writes, replaces or deletes; null if it writes none"`
-	Violations   *int64 `json:"violations" doc:"Rows that the new rule would refuse; null if there is no rule"`
+	RowsAffected *int64 `json:"rowsAffected" doc:"Rows that the request writes, deletes or masks; null for a rule or an import"`
+	Violations   *int64 `json:"violations" doc:"Rows that violate the new rule; null if the proposal is not a rule"`
 	Complete     bool   `json:"complete" doc:"false if only visible rows were counted"`
 }
 
@@ -55,14 +54,12 @@ func (r result) MarshalJSON() ([]byte, error) { return json.Marshal(r.document) 
 
 // Schema implements huma.SchemaProvider.
 func (result) Schema(r huma.Registry) *huma.Schema {
-	s := &huma.Schema{Description: "The document of the action, in the order of the actions"}
+	s := &huma.Schema{Description: "The document of the action. The schemas are in the order of the actions"}
 	for _, t := range use.ResultTypes() {
-		s.OneOf = append(s.OneOf, r.Schema(t, true, schemaName(t)))
+		s.OneOf = append(s.OneOf, r.Schema(t, true, t.Name()))
 	}
 	return s
 }
-
-func schemaName(t reflect.Type) string { return t.Name() }
 
 func replyOf(r use.Reply) reply {
 	out := reply{
