@@ -85,14 +85,15 @@ func Default(family Family) (Model, bool) {
 
 // Names says how the vendors call the models. The zero value uses their present names.
 type Names struct {
-	// Prefixes replace the family and the hyphen of an id: see [DefaultPrefix].
+	// Prefixes replace the family and the hyphen of an id. A family without an entry has the
+	// prefix of the vendor's present names, such as "gpt-".
 	Prefixes map[Family]string
 	// Overrides are whole names by id.
 	Overrides map[string]string
 }
 
-// DefaultPrefix returns the prefix of a family's names.
-func DefaultPrefix(family Family) string {
+// defaultPrefix returns the prefix of a family's names.
+func defaultPrefix(family Family) string {
 	switch family {
 	case FamilyA:
 		return "claude-"
@@ -111,7 +112,7 @@ func (n Names) VendorName(m Model) string {
 	}
 	prefix, ok := n.Prefixes[m.Family]
 	if !ok {
-		prefix = DefaultPrefix(m.Family)
+		prefix = defaultPrefix(m.Family)
 	}
 	return prefix + strings.TrimPrefix(m.ID, string(m.Family)+"-")
 }
