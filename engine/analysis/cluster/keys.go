@@ -95,7 +95,7 @@ func (k *keyer) keys(text string) keys {
 		switch {
 		case unicode.IsSpace(r):
 			k.bare = append(k.bare, ' ')
-		case isMark(r):
+		case similarity.IsMark(r):
 		default:
 			k.bare = utf8.AppendRune(k.bare, r)
 			k.runes = append(k.runes, r)
@@ -172,11 +172,6 @@ func (k *keyer) hashGrams(hash uint64) uint64 {
 		hash ^= hash >> 29
 	}
 	return hash
-}
-
-// isMark reports whether a key leaves out a character.
-func isMark(r rune) bool {
-	return unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
 }
 
 // allGroups returns the groups of forms by each of their keys.

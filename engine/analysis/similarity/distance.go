@@ -8,9 +8,10 @@ import (
 // short is the number of characters up to which texts are compared without allocations.
 const short = 64
 
-// runes appends the characters of s to buffer.
-func runes(buffer []rune, s string) []rune {
-	for len(s) > 0 {
+// runes appends the first characters of s to an empty buffer, at most most of them. An invalid
+// byte is a character of its own.
+func runes(buffer []rune, s string, most int) []rune {
+	for len(s) > 0 && len(buffer) < most {
 		r, size := utf8.DecodeRuneInString(s)
 		if r == utf8.RuneError && size == 1 {
 			r = utf8.MaxRune + 1 + rune(s[0])
@@ -28,19 +29,7 @@ func JaroWinkler(a, b string) float64 {
 		return 1
 	}
 	var bufferA, bufferB [short]rune
-	return jaroWinkler(head(bufferA[:0], a), head(bufferB[:0], b))
-}
-
-// head appends the first characters of s to an empty buffer with room for 64.
-func head(buffer []rune, s string) []rune {
-	for len(s) > 0 && len(buffer) < short {
-		r, size := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && size == 1 {
-			r = utf8.MaxRune + 1 + rune(s[0])
-		}
-		buffer, s = append(buffer, r), s[size:]
-	}
-	return buffer
+	return jaroWinkler(runes(bufferA[:0], a, short), runes(bufferB[:0], b, short))
 }
 
 // jaroWinkler compares at most 64 characters.
@@ -93,7 +82,7 @@ func Distance(a, b string, limit int) int {
 		return 0
 	}
 	var bufferA, bufferB [short]rune
-	x, y := runes(bufferA[:0], a), runes(bufferB[:0], b)
+	x, y := runes(bufferA[:0], a, len(a)), runes(bufferB[:0], b, len(b))
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
 		x, y = x[1:], y[1:]
 	}

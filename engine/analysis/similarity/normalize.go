@@ -45,9 +45,9 @@ func Fold(s string) string {
 	return b.String()
 }
 
-// mark reports whether a character is punctuation, a symbol of ASCII or a control character,
-// and no space.
-func mark(r rune) bool {
+// IsMark reports whether keys leave out a character: punctuation, a symbol of ASCII or a
+// control character that is no space.
+func IsMark(r rune) bool {
 	if unicode.IsSpace(r) {
 		return false
 	}
@@ -64,7 +64,7 @@ func Normalize(s string) string {
 	for _, r := range folded {
 		switch {
 		case r == '\'' || r == '’' || r == '`' || r == '.':
-		case unicode.IsSpace(r) || mark(r):
+		case unicode.IsSpace(r) || IsMark(r):
 			gap = b.Len() > 0
 		default:
 			if gap {
@@ -80,7 +80,7 @@ func Normalize(s string) string {
 // bare returns the folded s without punctuation.
 func bare(s string) string {
 	return strings.Map(func(r rune) rune {
-		if mark(r) {
+		if IsMark(r) {
 			return -1
 		}
 		return r
