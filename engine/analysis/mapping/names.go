@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lakewarden/lakewarden/engine/analysis/semantic"
+	"github.com/lakewarden/lakewarden/engine/analysis"
 	"github.com/lakewarden/lakewarden/engine/analysis/similarity"
 )
 
@@ -54,7 +54,7 @@ func concepts(name string) []string {
 
 // plainWords returns the words of a name without accents.
 func plainWords(name string) []string {
-	words := semantic.Words(name)
+	words := analysis.Words(name)
 	for i, w := range words {
 		words[i] = similarity.Fold(w)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// MaxDistinct is the number of distinct values up to which they are counted exactly.
-	MaxDistinct = 500_000
+	// maxDistinct is the number of distinct values up to which they are counted exactly.
+	maxDistinct = 500_000
 	// maxValues bounds the values of which one statement computes quantiles.
 	maxValues = 10_000_000
 	perChunk  = 8
@@ -161,7 +161,7 @@ func exact(ctx context.Context, in analysis.Input, profiles []Profile) error {
 	var columns []analysis.Column
 	var items []string
 	for i, p := range profiles {
-		if p.Distinct > MaxDistinct {
+		if p.Distinct > maxDistinct {
 			profiles[i].Distinct = min(p.Distinct, p.Present())
 			continue
 		}

@@ -4,7 +4,7 @@
 // What may not go in here: judgements about which values are wrong.
 //
 // Invariants:
-//   - Counts are exact, except numbers of distinct values beyond [MaxDistinct].
+//   - Counts are exact, except numbers of distinct values beyond maxDistinct.
 //   - Quantiles are values of the column.
 //   - A statement is about few columns, so that tables of many columns can be described.
 package profile

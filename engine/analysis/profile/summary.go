@@ -83,7 +83,7 @@ func Summary(ctx context.Context, in analysis.Input) (analysis.Answer, error) {
 		warnings = append(warnings, "Rows were not compared with each other: the table has too many columns or long texts.")
 	}
 	if slices.ContainsFunc(profiles, func(p Profile) bool { return !p.Exact }) {
-		warnings = append(warnings, "Numbers of distinct values beyond 500,000 are estimates.")
+		warnings = append(warnings, "Numbers of distinct values beyond "+analysis.Thousands(maxDistinct)+" are estimates.")
 	}
 	return analysis.Answer{Result: out, Text: summaryText(in.Table, out, profiles), Confidence: 1,
 		References: []analysis.Reference{}, Warnings: warnings}, nil

@@ -8,6 +8,6 @@
 // Invariants:
 //   - A sample is chosen by the values of the rows, not by their place. Equal rows lead to
 //     equal samples.
-//   - A sample holds at most [MaxCells] values.
+//   - A sample holds at most maxCells values.
 //   - A column that is masked takes part like any other, with what the caller sees.
 package relation

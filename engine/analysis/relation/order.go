@@ -147,16 +147,6 @@ func (s *Sample) Difference(p Parts, row func(int) float64) float64 {
 	return stamp/3600 - days(row(p.Year), row(p.Month), row(p.Day))*24 - hour
 }
 
-// Agrees reports whether a difference, in whole hours, is among the offsets.
-func (p Parts) Agrees(difference float64) bool {
-	for _, o := range p.Offsets {
-		if math.IsNaN(difference) || math.Floor(difference) == o {
-			return true
-		}
-	}
-	return false
-}
-
 // Disagrees returns the SQL of the condition that no value is missing and the values do not
 // agree.
 func (s *Sample) Disagrees(p Parts) string {

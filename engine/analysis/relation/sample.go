@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MaxRows and MaxCells bound a sample.
+	// MaxRows is the number of rows that a sample has at most, maxCells that of its values.
 	MaxRows  = 60_000
-	MaxCells = 2_000_000
+	maxCells = 2_000_000
 	// MaxColumns is the number of columns that a sample has at most.
 	MaxColumns = 200
 )
@@ -45,7 +45,7 @@ func (s *Sample) Items() []string {
 	items := make([]string, len(s.Columns))
 	for i, c := range s.Columns {
 		if items[i] = Number(c); items[i] == "" {
-			items[i] = "CASE WHEN " + c.Quoted() + " IS NOT NULL THEN CAST(" + Hashed(c) + " >> 1 AS BIGINT) END"
+			items[i] = "CASE WHEN " + c.Quoted() + " IS NOT NULL THEN CAST(" + hashed(c) + " >> 1 AS BIGINT) END"
 		}
 	}
 	return items
@@ -76,9 +76,9 @@ func (s *Sample) Read(r engine.Row, offset, column int) (float64, int32) {
 // Whole reports whether the sample has all rows.
 func (s *Sample) Whole() bool { return int64(s.Rows) == s.Total }
 
-// Hashed returns the SQL of a number for the value of a column that is equal for equal
+// hashed returns the SQL of a number for the value of a column that is equal for equal
 // values. Long texts count by their beginning and their length.
-func Hashed(c analysis.Column) string {
+func hashed(c analysis.Column) string {
 	if c.Kind() == analysis.KindText {
 		q := c.Quoted()
 		return fmt.Sprintf("hash(left(%s, %d), length(%s))", q, analysis.MaxText, q)
@@ -122,7 +122,7 @@ func Load(ctx context.Context, in analysis.Input, columns []analysis.Column, tot
 	if n == 0 || total == 0 {
 		return s, nil
 	}
-	limit := min(MaxRows, MaxCells/n)
+	limit := min(MaxRows, maxCells/n)
 	items := s.Items()
 	row := Row(s.Columns)
 	step := (total + int64(limit) - 1) / int64(limit)

@@ -19,7 +19,7 @@ type Meaning struct {
 
 // Decide returns the most likely meaning of a column.
 func Decide(e Evidence) Meaning {
-	words := Words(e.Name)
+	words := analysis.Words(e.Name)
 	if len(e.Values) == 0 {
 		if m := byName(words); m.Type != Unknown {
 			return m

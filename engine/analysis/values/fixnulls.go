@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -200,7 +201,7 @@ func placeholdersOf(ctx context.Context, in analysis.Input, p profile) ([]found,
 	}
 	slices.SortStableFunc(out, func(a, b found) int {
 		if a.rows != b.rows {
-			return compare(float64(b.rows), float64(a.rows))
+			return cmp.Compare(b.rows, a.rows)
 		}
 		return strings.Compare(a.text, b.text)
 	})
@@ -226,7 +227,7 @@ func outsiders(ctx context.Context, in analysis.Input, c analysis.Column, times 
 // answer describes the findings.
 func (w *nullsWork) answer(all []profile) analysis.Answer {
 	slices.SortStableFunc(w.result.Columns, func(a, b NullsColumn) int {
-		return compare(float64(len(b.Placeholders)), float64(len(a.Placeholders)))
+		return cmp.Compare(len(b.Placeholders), len(a.Placeholders))
 	})
 	nulls, with := int64(0), 0
 	for _, p := range all {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,18 +102,11 @@ func (s spread) within(least, greatest float64) (low, high float64, ok bool) {
 	return s.low[first].x, s.high[last].x, true
 }
 
-// nameWords returns the words of the name of a column in lower case.
+// nameWords returns the words of the name of a column in lower case, without numbers.
 func nameWords(name string) []string {
-	var b strings.Builder
-	previous := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(previous) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(r))
-		previous = r
-	}
-	return strings.FieldsFunc(b.String(), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.DeleteFunc(analysis.Words(name), func(word string) bool {
+		return strings.IndexFunc(word, unicode.IsLetter) < 0
+	})
 }
 
 // numberRange suggests a range from the values alone.

@@ -92,16 +92,6 @@ func (s *spread) sort() {
 	slices.SortFunc(s.common, func(a, b point) int { return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(a.x, b.x), byText(a, b)) })
 }
 
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // average returns the average number of rows of a value.
 func (s spread) average() float64 { return ratio(s.values, max(1, s.distinct)) }
 

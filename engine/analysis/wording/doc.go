@@ -4,12 +4,12 @@
 // an excerpt of the answer and returns one text.
 //
 // Invariants:
-//   - The structured answer is an input only. Whatever stands in cells, and whatever the
-//     model makes of it, the text is the only thing that changes.
+//   - Only the text of an answer changes, whatever its cells contain and whatever the model
+//     replies.
 //   - The data of a prompt stand between two lines that the data cannot contain.
 //   - A prompt, a reply and the number of requests are bounded.
 //   - The text cites only cells that the answer cites.
 //
-// The text comes from a model that read hostile data. It is shown as plain text, next to the
+// The text comes from a model that may have read hostile data. It is shown as plain text, next to the
 // structured answer, and is never an input of anything else.
 package wording

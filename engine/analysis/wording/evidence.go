@@ -43,7 +43,7 @@ type shownReference struct {
 	Value *string `json:"value"`
 }
 
-// budget bounds what an evidence has of each kind.
+// budget bounds the items of each kind in the evidence.
 type budget struct {
 	// objects bounds the items of a list of objects, rows those of a list of cited rows, and
 	// values those of other lists.
@@ -73,7 +73,7 @@ func evidence(action analysis.Action, answer analysis.Answer) ([]byte, error) {
 		e.Proposals = append(e.Proposals, shownProposal{p.Title, p.Columns, p.Confidence, p.Effect.Rows, p.Effect.Violations})
 	}
 	for _, r := range answer.References {
-		// A tag that would be cut is none.
+		// A tag that would be cut is left out, because it would cite nothing.
 		if tag := r.Tag(); utf8.RuneCountInString(tag) <= analysis.MaxText && clean(tag) == tag {
 			e.References = append(e.References, shownReference{tag, r.Value})
 		}

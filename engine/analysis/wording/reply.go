@@ -32,8 +32,8 @@ func read(document []byte, references []analysis.Reference) (text string, droppe
 	return text, dropped, ""
 }
 
-// clean removes the control characters but newlines, and the invisible characters that
-// reorder or hide text. Joiners remain, which some scripts need.
+// clean removes control characters except newlines, and the invisible characters that reorder
+// or hide text. It keeps joiners, which some scripts need.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

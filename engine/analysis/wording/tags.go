@@ -9,8 +9,8 @@ import (
 // maxTag bounds the length in bytes of what is taken for a tag.
 const maxTag = 400
 
-// keepTags removes the tags from a text that are none of the references, and returns their
-// number. No two brackets that open a tag remain outside the tags of references.
+// keepTags removes the tags that cite none of the references from a text, and returns the
+// number of removed tags. Two opening brackets remain only where a tag of a reference begins.
 func keepTags(text string, references []analysis.Reference) (string, int) {
 	if !strings.Contains(text, "[[") {
 		return text, 0

@@ -12,14 +12,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/llm"
 )
 
-// maxTokens bounds a reply, with what the model thinks before it answers.
+// maxTokens bounds a reply together with the thoughts of the model.
 const maxTokens = 8192
 
 // schema is the schema of the reply.
 const schema = `{"type":"object","properties":{"text":{"type":"string","description":"The text for the data owner"}},` +
 	`"required":["text"],"additionalProperties":false}`
 
-// Text is the wording of an answer. If Write fails, the numbers are set nevertheless.
+// Text is the wording of an answer. The numbers are set even if Write fails.
 type Text struct {
 	// Text is plain text without control characters. Its tags are those of the answer's
 	// references.
@@ -34,9 +34,9 @@ type Text struct {
 	PromptHash string
 }
 
-// Write lets a model word an answer of an action. The model is the vendor's name of it. A
-// reply that is not valid is asked for once more. Errors of a provider, and ErrMalformed for a
-// reply that is still not valid, are those of package llm.
+// Write lets a model word an answer of an action. model is the vendor's name of the model.
+// After an invalid reply, Write asks once more. It returns the errors of package llm:
+// [llm.ErrMalformed] if the second reply is invalid, too.
 func Write(ctx context.Context, client llm.Client, model string, action analysis.Action, answer analysis.Answer) (Text, error) {
 	data, err := evidence(action, answer)
 	if err != nil {
