@@ -61,7 +61,7 @@ func TestSettingsOfAnalysesAreChecked(t *testing.T) {
 			a.Models = map[string]AnalysisModel{"familyD-1": {}}
 		},
 		"analysis_family_b_base_url: must be an https URL": func(a *AnalysisSettings) { a.FamilyBBaseURL = "http://u:hush@models.example" },
-		"analysis_family_c_key: must have visible ASCII":    func(a *AnalysisSettings) { a.FamilyCKey = "hush hush" },
+		"analysis_family_c_key: must have visible ASCII":   func(a *AnalysisSettings) { a.FamilyCKey = "hush hush" },
 	} {
 		c := loaded(t)
 		change(&c.Analysis)
