@@ -54,10 +54,11 @@ func (s *Sample) Items() []string {
 // Read returns the number and the code of a column's value from a result with the columns of
 // [Sample.Items] from offset on. The code is negative if the sample does not have the value.
 func (s *Sample) Read(r engine.Row, offset, column int) (float64, int32) {
-	number, value, at := math.NaN(), uint64(0), offset+column
+	number, at := math.NaN(), offset+column
 	if r.Null(at) {
 		return number, 0
 	}
+	var value uint64
 	if s.Columns[column].Measurable() {
 		number = r.Float64(at)
 		value = math.Float64bits(number + 0)

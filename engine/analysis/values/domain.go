@@ -83,7 +83,6 @@ type domainWork struct {
 	result    DomainResult
 	cited     *citations
 	proposals []analysis.Proposal
-	checks    int
 	sentences []string
 }
 
@@ -237,9 +236,9 @@ func closedSet(ctx context.Context, in analysis.Input, p profile) (suggestion, b
 	return s, true, nil
 }
 
-// frequent returns the values of a set that is nearly complete, and their rows: those that are
-// no variants of others and no words for missing values, and do not occur once while all
-// others occur often.
+// frequent returns the values that make up a suggested set, and the number of their rows. It
+// leaves out variants of other values, words for missing values, and a value that occurs once
+// if all more frequent ones occur often.
 func frequent(all []counted) (set []counted, rows int64) {
 	const often = 20
 	variants := map[string]bool{}
@@ -264,8 +263,9 @@ func frequent(all []counted) (set []counted, rows int64) {
 	return set, rows
 }
 
-// codes reports whether integers look like codes and not like amounts: they are not negative
-// and not all that lie between the least and the greatest, unless there are few.
+// codes reports whether integers look like codes rather than amounts: they are 0 and 1, or at
+// least three numbers of which fewer than half of their range occur. Negative numbers and
+// years are not codes.
 func codes(set []counted) bool {
 	numbers := make([]int, 0, len(set))
 	for _, v := range set {
