@@ -1,5 +1,6 @@
 // Package analysis is the contract of the analyses of a table: what an analysis may read,
-// and what it answers. Each analysis is a function of a package below this one.
+// and what it answers. Each analysis is a function of a package below this one. What several
+// of them need is here, too: SQL of columns, cited rows, and phrases of texts.
 //
 // What may not go in here, or below: sessions, snapshots, file statistics, commit metrics
 // and anything else that describes rows which the caller does not see. An analysis reads a

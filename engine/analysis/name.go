@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// Words returns the words of a column's name in lower case: it is split at signs, before
-// capitals and between letters and digits.
+// Words returns the words of a column's name in lower case. A word ends before any other
+// character than a letter or digit, before a capital that follows a small letter, and between
+// letters and digits.
 func Words(name string) []string {
 	var words []string
 	var word strings.Builder

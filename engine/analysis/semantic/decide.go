@@ -69,7 +69,7 @@ var allTypes = func() []Type {
 	return out
 }()
 
-// weigh adds what the name says to what the values say.
+// weigh combines the evidence of the values, fit and base, with that of the name.
 func weigh(t Type, fit, base float64, words []string, why string) Meaning {
 	if fit == 0 {
 		return Meaning{Type: Unknown}

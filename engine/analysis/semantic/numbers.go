@@ -90,7 +90,7 @@ func numbers(e Evidence, words []string) []Meaning {
 	return out
 }
 
-// monthly returns how much a name must add for numbers from 1 to 12.
+// monthly returns the confidence, without a name, that numbers from 1 to 12 are months.
 func monthly(e Evidence, low, high float64) float64 {
 	if e.Distinct == 12 && low == 1 && high == 12 {
 		return 0.7

@@ -6,5 +6,5 @@
 // Invariants:
 //   - The functions are pure: equal arguments lead to equal results.
 //   - A similarity is between 0 and 1, and 1 for equal texts.
-//   - Texts that are no valid UTF-8 are served; each invalid byte counts as one character.
+//   - Texts need not be valid UTF-8; each invalid byte counts as one character.
 package similarity

@@ -31,8 +31,8 @@ const (
 // column that have several rows.
 type dependency struct {
 	by analysis.Column
-	// rows have such a value and agreeing of them the most frequent value of the other
-	// column; groups is the number of such values.
+	// groups is the number of such values, rows that of the rows with one of them. agreeing is
+	// the number of those rows that have the most frequent other value of their group.
 	rows, agreeing, groups int64
 	// common is the part of the rows with a value that have the most frequent one.
 	common float64
@@ -87,8 +87,8 @@ func (w *nullsWork) replacement(ctx context.Context, out *NullsColumn) error {
 	return w.fill(ctx, c, best)
 }
 
-// determining finds the columns that may determine others: their values repeat, and they have
-// more than one.
+// determining finds the columns that may determine others: they have at least three values,
+// which occur twice or more on average.
 func (w *nullsWork) determining(ctx context.Context) error {
 	if w.candidates != nil {
 		return nil

@@ -71,7 +71,7 @@ func (w *domainWork) pattern(ctx context.Context, p profile) (suggestion, bool, 
 		if err != nil {
 			return suggestion{}, false, err
 		}
-		if ratio(s.rows, p.values) < consistent || !s.telling() {
+		if ratio(s.rows, p.values) < consistent || !s.informative() {
 			continue
 		}
 		m, err := w.matching(ctx, c, s.regexp(""))
@@ -220,9 +220,9 @@ func merge(all map[string]*structure, more structure) {
 	}
 }
 
-// telling reports whether a structure says more than that texts are words: it has digits or
-// punctuation next to classes, or letters of a fixed number, and few runs.
-func (s structure) telling() bool {
+// informative reports whether a structure says more than that texts are words: it has few
+// runs, and digits, punctuation or a fixed number of letters.
+func (s structure) informative() bool {
 	digits, letters, marks, varying, hex := false, false, false, 0, 0
 	lower := slices.ContainsFunc(s.runs, func(r run) bool { return r.class && r.sign == lowerSign })
 	for _, r := range s.runs {

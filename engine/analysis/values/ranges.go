@@ -134,10 +134,10 @@ func numberRange(c analysis.Column, s spread) (suggestion, bool) {
 	return suggestion{}, false
 }
 
-// inner is the range of the values of a column without few that are far outside.
+// inner is the range of the values of a column, without the few that are far from the others.
 type inner struct {
 	low, high float64
-	// outside reports that values were left out, above that there are such above.
+	// outside reports that values were left out, above that some of them are above the range.
 	outside, above bool
 }
 

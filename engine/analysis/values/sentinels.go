@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// limits of integers that stand for missing values.
+// integerLimits are the limits of integer types, which may stand for missing values.
 var integerLimits = []float64{math.MinInt16, math.MaxInt16, math.MinInt32, math.MaxInt32, math.MaxUint32, math.MinInt64, math.MaxInt64}
 
-// looksArtificial reports whether a number looks as if somebody typed it to fill a field: the
-// digits are all nines or another sign at least twice, or it is the limit of a type.
+// looksArtificial reports whether a number looks as if somebody typed it to fill a field: one
+// digit repeated, ascending digits from 1, -1, -9, or the limit of a type.
 func looksArtificial(x float64) bool {
 	if x == -1 || x == -9 || slices.Contains(integerLimits, x) {
 		return true
@@ -70,7 +70,8 @@ func sentinels(s spread) []found {
 	return out
 }
 
-// core is the range of the ordinary values of a column.
+// core is the range of the values of a column that are not suspected of standing for missing
+// values.
 type core struct {
 	low, high float64
 	distinct  int64
@@ -231,7 +232,7 @@ func artificialTimes(s spread) []found {
 }
 
 // judgeTime judges an artificial date. second is the number of rows of the most frequent date
-// that is not.
+// that is not artificial.
 func (c core) judgeTime(p point, s spread, second int64) (float64, string) {
 	gap := max(c.low-p.x, p.x-c.high)
 	never := p.x < seconds(1753, 1, 2) || p.x > seconds(2900, 1, 1)

@@ -65,8 +65,8 @@ func flagged(in analysis.Input, c analysis.Column) string {
 // textContext describes the texts of a column that are neither words for missing values nor
 // only punctuation.
 type textContext struct {
-	// values and distinct count the rows and the values, most the rows of the most frequent
-	// value.
+	// values is the number of rows, distinct that of values, and most that of the rows of the
+	// most frequent value.
 	values, distinct, most int64
 	// by counts the rows with a shape.
 	by [shapes]int64

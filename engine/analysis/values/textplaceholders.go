@@ -79,8 +79,8 @@ func textPlaceholders(ctx context.Context, in analysis.Input, c analysis.Column,
 	return out, t, nil
 }
 
-// oddOnes returns the condition of values that do not fit the shape of most values, and what
-// the others are.
+// oddOnes returns the condition of values that do not have the shape of most values, and a
+// noun for the values that have it.
 func oddOnes(t textContext) (condition, kind string) {
 	switch {
 	case t.values < 20:
@@ -111,6 +111,7 @@ type judge struct {
 	scale, states bool
 }
 
+// survey notes whether some candidate is surely a placeholder, and how many do not fit.
 func (j *judge) survey() {
 	for _, v := range j.candidates {
 		if meaningOf(v.text) == always || blank(v.text) {
@@ -122,7 +123,7 @@ func (j *judge) survey() {
 	}
 }
 
-// peers tells the judge the values of a column with few values.
+// peers notes whether the other values of a category have words of scales or of states.
 func (j *judge) peers(values []counted) {
 	for _, v := range values {
 		for word := range strings.FieldsSeq(bareWord(v.text)) {
