@@ -67,9 +67,9 @@ func Cut(text string, characters int) string {
 	return text
 }
 
-// Quote returns a value or a name in quotation marks for a sentence: shortened, without
+// InQuotes returns a value or a name in quotation marks for a sentence: shortened, without
 // control characters, and without brackets that could be read as a tag.
-func Quote(text string) string {
+func InQuotes(text string) string {
 	const most = 40
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {

@@ -160,7 +160,7 @@ func (f form) usual(shapes []shaped, present int64) (usual map[string]bool, name
 		digits = digits && strings.Contains(name, "9")
 		same = same && len(name) == len(order[0])
 		if len(shown) < 3 {
-			shown = append(shown, analysis.Quote(name))
+			shown = append(shown, analysis.InQuotes(name))
 		}
 	}
 	if len(usual) == 0 || len(usual) > f.most || len(usual) == len(order) || float64(all) < f.main*float64(present) ||

@@ -175,7 +175,7 @@ func inWords(n CellNote) string {
 		if word == "below" {
 			inside = 1 - inside
 		}
-		text += fmt.Sprintf(" and %s %s of those with %s", word, analysis.Percent(inside), analysis.Quote(*n.Group))
+		text += fmt.Sprintf(" and %s %s of those with %s", word, analysis.Percent(inside), analysis.InQuotes(*n.Group))
 	}
 	return text
 }

@@ -78,7 +78,7 @@ func categories(rows int64, profiles []Profile) string {
 			continue
 		}
 		parts = append(parts, fmt.Sprintf("%s (%s, most often %s with %s of the rows)", p.Column.Name, analysis.Count(p.Distinct, "value"),
-			analysis.Quote(p.Top[0].Value), analysis.Percent(float64(p.Top[0].Rows)/float64(rows))))
+			analysis.InQuotes(p.Top[0].Value), analysis.Percent(float64(p.Top[0].Rows)/float64(rows))))
 	}
 	if len(parts) == 0 {
 		return ""

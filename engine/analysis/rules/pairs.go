@@ -238,11 +238,11 @@ func (s *suggester) condition(c, o analysis.Column, value string, rows, present 
 	unless := s.orNull(c.Quoted()+" <> "+analysis.Literal(c, value), c)
 	switch {
 	case float64(present) <= 0.005*float64(rows) && otherPresent*2 >= otherRows:
-		s.add("empty", unless+" OR "+o.Quoted()+" IS NULL", fmt.Sprintf("%s is NULL where %s is %s", o.Name, c.Name, analysis.Quote(value)),
+		s.add("empty", unless+" OR "+o.Quoted()+" IS NULL", fmt.Sprintf("%s is NULL where %s is %s", o.Name, c.Name, analysis.InQuotes(value)),
 			0.85, c, o)
 	case float64(rows-present) <= 0.005*float64(rows) && otherPresent*2 <= otherRows:
 		s.add("required", unless+" OR "+o.Quoted()+" IS NOT NULL", fmt.Sprintf("%s is present where %s is %s", o.Name, c.Name,
-			analysis.Quote(value)),
+			analysis.InQuotes(value)),
 			0.85, c, o)
 	default:
 		return false

@@ -67,7 +67,7 @@ func (c *citations) add(ctx context.Context, column analysis.Column, condition s
 func quotes(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {
-		quoted[i] = analysis.Quote(text)
+		quoted[i] = analysis.InQuotes(text)
 	}
 	return analysis.List(quoted, 4)
 }

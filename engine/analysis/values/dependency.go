@@ -194,7 +194,7 @@ func (w *nullsWork) fill(ctx context.Context, c analysis.Column, d dependency) e
 	cases.WriteString("CASE " + d.by.Quoted())
 	for i, pair := range pairs {
 		if i == maxFilled || cases.Len() > maxFilledText {
-			w.warnings = append(w.warnings, "The proposal for the NULLs of "+analysis.Quote(c.Name)+" covers only the values with the most rows.")
+			w.warnings = append(w.warnings, "The proposal for the NULLs of "+analysis.InQuotes(c.Name)+" covers only the values with the most rows.")
 			break
 		}
 		keys = append(keys, *pair[0])
@@ -210,7 +210,7 @@ func (w *nullsWork) fill(ctx context.Context, c analysis.Column, d dependency) e
 	if err != nil {
 		return err
 	}
-	title := fmt.Sprintf("Fill NULL in %s with the value that %s determines, in %s.", analysis.Quote(c.Name), analysis.Quote(d.by.Name),
+	title := fmt.Sprintf("Fill NULL in %s with the value that %s determines, in %s.", analysis.InQuotes(c.Name), analysis.InQuotes(d.by.Name),
 		analysis.Plural(rows, "row", "rows"))
 	w.proposals = append(w.proposals, analysis.Proposal{
 		Title: title, Columns: []string{c.Name, d.by.Name}, Confidence: analysis.RoundConfidence(d.consistency() * 0.95),

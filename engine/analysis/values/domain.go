@@ -230,7 +230,7 @@ func closedSet(ctx context.Context, in analysis.Input, p profile) (suggestion, b
 	}
 	s := suggestion{column: c, violated: c.Quoted() + " IS NOT NULL AND NOT " + among(c, texts),
 		change: analysis.ListDomain{Column: c.Name, Values: texts},
-		title:  fmt.Sprintf("Restrict %s to %s: %s.", analysis.Quote(c.Name), analysis.Plural(n, "value", "values"), quotes(texts))}
+		title:  fmt.Sprintf("Restrict %s to %s: %s.", analysis.InQuotes(c.Name), analysis.Plural(n, "value", "values"), quotes(texts))}
 	s.out = DomainColumn{Kind: "values", DistinctValues: int64(len(all)), Values: texts, Confidence: analysis.RoundConfidence(confidence),
 		Reason: fmt.Sprintf("a few values, each in %d rows on average", rows/n)}
 	return s, true, nil

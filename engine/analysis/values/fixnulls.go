@@ -126,8 +126,8 @@ func (w *nullsWork) column(ctx context.Context, p profile) error {
 		return err
 	}
 	if tag != "" && len(w.texts) < 3 {
-		w.texts = append(w.texts, fmt.Sprintf("In %s, %s stands for a missing value in %s %s.", analysis.Quote(p.column.Name),
-			analysis.Quote(found[0].text), analysis.Plural(found[0].rows, "row", "rows"), tag))
+		w.texts = append(w.texts, fmt.Sprintf("In %s, %s stands for a missing value in %s %s.", analysis.InQuotes(p.column.Name),
+			analysis.InQuotes(found[0].text), analysis.Plural(found[0].rows, "row", "rows"), tag))
 	}
 	return w.propose(ctx, p.column, sure, confidence)
 }
@@ -138,7 +138,7 @@ func (w *nullsWork) propose(ctx context.Context, c analysis.Column, texts []stri
 		return nil
 	}
 	if !c.Nullable {
-		w.warnings = append(w.warnings, "The column "+analysis.Quote(c.Name)+" has placeholders but does not allow NULL.")
+		w.warnings = append(w.warnings, "The column "+analysis.InQuotes(c.Name)+" has placeholders but does not allow NULL.")
 		return nil
 	}
 	where := among(c, texts)
@@ -146,7 +146,7 @@ func (w *nullsWork) propose(ctx context.Context, c analysis.Column, texts []stri
 	if err != nil {
 		return err
 	}
-	title := fmt.Sprintf("Replace %s in %s by NULL in %s.", quotes(texts), analysis.Quote(c.Name), analysis.Plural(rows, "row", "rows"))
+	title := fmt.Sprintf("Replace %s in %s by NULL in %s.", quotes(texts), analysis.InQuotes(c.Name), analysis.Plural(rows, "row", "rows"))
 	w.proposals = append(w.proposals, analysis.Proposal{
 		Title: title, Columns: []string{c.Name}, Confidence: confidence,
 		Change: analysis.UpdateRows{Where: where, Set: map[string]string{c.Name: "NULL"}}, Effect: analysis.Effect{Rows: &rows},
@@ -252,8 +252,8 @@ func (w *nullsWork) answer(all []profile) analysis.Answer {
 			confidence, n = confidence+p.Confidence, n+1
 		}
 		if c.Replacement != nil && len(sentences) < 6 {
-			sentences = append(sentences, fmt.Sprintf("%s determines %s of %s.", analysis.Quote(c.Replacement.DeterminedBy),
-				analysis.Plural(c.Replacement.Rows, "missing value", "missing values"), analysis.Quote(c.Column)))
+			sentences = append(sentences, fmt.Sprintf("%s determines %s of %s.", analysis.InQuotes(c.Replacement.DeterminedBy),
+				analysis.Plural(c.Replacement.Rows, "missing value", "missing values"), analysis.InQuotes(c.Column)))
 		}
 	}
 	if n > 0 {

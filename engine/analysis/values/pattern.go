@@ -106,7 +106,7 @@ func (w *domainWork) check(c analysis.Column, pattern string, distinct int64, co
 	}
 	s := suggestion{column: c, violated: c.Quoted() + " IS NOT NULL AND NOT " + test,
 		change: analysis.AddCheck{Name: w.name(c), Expr: c.Quoted() + " IS NULL OR " + test},
-		title:  fmt.Sprintf("Require that %s matches %s.", analysis.Quote(c.Name), pattern)}
+		title:  fmt.Sprintf("Require that %s matches %s.", analysis.InQuotes(c.Name), pattern)}
 	s.out = DomainColumn{Kind: "pattern", DistinctValues: distinct, Pattern: "^" + pattern + "$", Confidence: confidence,
 		Reason: fmt.Sprintf("the pattern was learned from %d values", distinct)}
 	return s

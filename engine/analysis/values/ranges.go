@@ -246,7 +246,7 @@ func rangeSuggestion(c analysis.Column, s spread, least, greatest string, confid
 	}
 	var outside []string
 	out := DomainColumn{Kind: "range", DistinctValues: s.distinct, Confidence: confidence, Reason: reason}
-	title := "Restrict " + analysis.Quote(c.Name) + " to values"
+	title := "Restrict " + analysis.InQuotes(c.Name) + " to values"
 	if least != "" {
 		outside = append(outside, c.Quoted()+" < "+literal(least))
 		out.Min = &least

@@ -122,7 +122,7 @@ func (w *formsWork) column(ctx context.Context, p profile) error {
 	if cut {
 		w.sampled = true
 		w.warnings = append(w.warnings, fmt.Sprintf("Only the %d most frequent values of %s were compared.", len(forms),
-			analysis.Quote(p.column.Name)))
+			analysis.InQuotes(p.column.Name)))
 	}
 	if identifiers(forms, p) {
 		return nil
@@ -189,8 +189,8 @@ func (w *formsWork) answer(ctx context.Context) (analysis.Answer, error) {
 				return a, err
 			}
 			if tag != "" && len(sentences) < 4 {
-				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", analysis.Quote(found.column.Name),
-					analysis.Quote(c.Forms[0].Text), analysis.Quote(c.Forms[1].Text), tag))
+				sentences = append(sentences, fmt.Sprintf("In %s, %s also occurs as %s %s.", analysis.InQuotes(found.column.Name),
+					analysis.InQuotes(c.Forms[0].Text), analysis.InQuotes(c.Forms[1].Text), tag))
 			}
 		}
 		for _, c := range found.candidates {
@@ -273,7 +273,7 @@ func (w *formsWork) propose(ctx context.Context, found columnClusters, shown int
 			}
 			texts = append(texts, f.Text)
 		}
-		title := fmt.Sprintf("Write %s as %s in %s", quotes(texts), analysis.Quote(c.Forms[0].Text), analysis.Quote(found.column.Name))
+		title := fmt.Sprintf("Write %s as %s in %s", quotes(texts), analysis.InQuotes(c.Forms[0].Text), analysis.InQuotes(found.column.Name))
 		p, err := w.proposal(ctx, found.column, title, texts, analysis.QuoteSQL(c.Forms[0].Text), c.Confidence)
 		if err != nil {
 			return nil, err
@@ -305,7 +305,7 @@ func (w *formsWork) proposeAll(ctx context.Context, found columnClusters) (analy
 	}
 	cases.WriteString(" END")
 	title := fmt.Sprintf("Write the variants of %s of %s in their canonical forms", analysis.Plural(int64(done), "value", "values"),
-		analysis.Quote(found.column.Name))
+		analysis.InQuotes(found.column.Name))
 	return w.proposal(ctx, found.column, title, texts, cases.String(), confidence)
 }
 
