@@ -105,17 +105,19 @@ func RunAndKeep[T any](
 		})
 		ended <- e
 	}()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case e := <-ended:
-		cancel(nil)
-		return e.answer, nil, e.err
-	case <-ctx.Done():
-		cancel(ctx.Err())
-		e := <-ended
-		return e.answer, nil, e.err
-	case <-timer.C:
+	if patience > 0 { // otherwise work that ends at once becomes an operation, too
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case e := <-ended:
+			cancel(nil)
+			return e.answer, nil, e.err
+		case <-ctx.Done():
+			cancel(ctx.Err())
+			e := <-ended
+			return e.answer, nil, e.err
+		case <-timer.C:
+		}
 	}
 	if err := o.Runner.admit(ctx, t, kind, true); err != nil {
 		cancel(err)
