@@ -59,7 +59,8 @@ func (t Table) Policies() []catalog.Policy { return t.policies }
 // SameRules reports whether what the caller sees of two tables follows from the same policies,
 // role and attributes.
 func (t Table) SameRules(o Table) bool {
-	return t.policies.equal(o.policies) && t.own.User == o.own.User && t.own.Role == o.own.Role && maps.Equal(t.own.Attributes, o.own.Attributes)
+	return t.policies.equal(o.policies) && t.own.User == o.own.User && t.own.Role == o.own.Role &&
+		maps.Equal(t.own.Attributes, o.own.Attributes)
 }
 
 // Filter returns the row filter, masks and hidden columns.

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -57,6 +58,7 @@ func (result) Schema(r huma.Registry) *huma.Schema {
 	s := &huma.Schema{Description: "The document of the action. The schemas are in the order of the actions"}
 	for _, t := range use.ResultTypes() {
 		s.OneOf = append(s.OneOf, r.Schema(t, true, t.Name()))
+		allowNulls(r, t, map[reflect.Type]bool{})
 	}
 	return s
 }

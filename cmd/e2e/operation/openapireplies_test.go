@@ -159,6 +159,7 @@ func TestRepliesMatchTheDescription(t *testing.T) {
 	describedClients(c, s, issuer)
 	describedStorage(c, s)
 	describedTables(c, s)
+	describedAnalyses(c, s)
 	describedDomains(c, s)
 	describedRules(c, s)
 	describedPolicies(c, s, org, member.User)
