@@ -57,6 +57,10 @@ var exempt = map[string]string{
 	"engine/objstore/remote.ErrNoLength":  "wraps objstore.ErrUnavailable",
 	"migrations.ErrUnknownSchema":         "at start only",
 	"migrations.ErrPending":               "at start only",
+	"engine/llm.ErrLimited":               "the answer is then that of the server, with a warning",
+	"engine/llm.ErrMalformed":             "the answer is then that of the server, with a warning",
+	"engine/llm.ErrRejected":              "the answer is then that of the server, with a warning",
+	"engine/llm.ErrUnavailable":           "the answer is then that of the server, with a warning",
 }
 
 func TestEverySentinelHasARow(t *testing.T) {

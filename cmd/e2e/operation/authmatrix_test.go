@@ -202,11 +202,14 @@ var operationAccess = map[string]accessNeeds{
 	"ssoBackchannelLogout": {"", ""},
 	"logout":               {"", ""},
 
-	"startQuery":         {"tables:query", `{"sql":"SELECT 1"}`},
-	"listOperations":     {"", ""},
-	"getOperation":       {"", ""},
-	"cancelOperation":    {"", ""},
-	"getOperationResult": {"tables:query", ""},
+	"startQuery":           {"tables:query", `{"sql":"SELECT 1"}`},
+	"listOperations":       {"", ""},
+	"getOperation":         {"", ""},
+	"cancelOperation":      {"", ""},
+	"getOperationResult":   {"tables:query", ""},
+	"analyzeTable":         {"tables:query", `{"action":"summary"}`},
+	"explainRows":          {"tables:query", `{"where":"id = 1"}`},
+	"getOperationAnalysis": {"tables:query", ""},
 }
 
 // openOperations are those that need no credential.
@@ -220,9 +223,9 @@ var orglessOperations = []string{"getMe", "createOrganisation", "listOrganisatio
 var peopleOnly = []string{"updateMe", "transferOrganisation", "deleteOrganisation", "undeleteOrganisation", "acceptInvitation",
 	"changeMyPassword", "beginProviderLink", "deleteProviderLink"}
 
-// grantingOperations are those that give somebody a role, which a credential with fewer
-// scopes may not.
-var grantingOperations = []string{"inviteUser", "createUser", "updateUserRole", "setWorkspaceMember"}
+// grantingOperations are those that give somebody a role, or change who decides who somebody
+// is, which a credential with fewer scopes may not.
+var grantingOperations = []string{"inviteUser", "createUser", "updateUserRole", "setWorkspaceMember", "deleteSso"}
 
 // hiddenInstead are operations on workspaces that a caller without the scope finds
 // missing, because it is not a member; callers who manage workspaces see all of them.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api"
 	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/api/ops/analysis"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/auth"
@@ -305,8 +306,9 @@ func TestPanicIsA500AndTheServerContinues(t *testing.T) {
 	auditor := caller.NewAuditor(context.Background(), noAudit{}, slog.New(slog.DiscardHandler))
 	defer auditor.Close()
 	handler, _ := api.NewRouter(api.Deps{
-		Queries: &query.Service{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{}, Authenticator: everybody{},
-		Auditor: auditor, Logger: slog.New(slog.DiscardHandler), Rate: middleware.Rate{PerMinute: 6000, Burst: 200},
+		Queries: &query.Service{}, Analyses: &analysis.Service{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{},
+		Authenticator: everybody{},
+		Auditor:       auditor, Logger: slog.New(slog.DiscardHandler), Rate: middleware.Rate{PerMinute: 6000, Burst: 200},
 	})
 	server := httptest.NewServer(handler)
 	defer server.Close()
