@@ -43,7 +43,7 @@ type Rows struct {
 	explain func(error) error
 	// again starts the statement a second time; nil if that is no longer possible.
 	again *restart
-	// LeaseError reports that the statement failed for a reason outside of it.
+	// lost reports that the statement failed for a reason outside of it.
 	lost   bool
 	tables []readTable
 	// work ends the statement when its basis changes.

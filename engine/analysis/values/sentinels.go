@@ -239,7 +239,7 @@ func (c core) judgeTime(p point, s spread, second int64) (float64, string) {
 	repeated := p.rows >= 2 && float64(p.rows) >= 2*s.average()
 	switch {
 	case gap > 0 && never && ratio(p.rows, s.values) > 0.3:
-		return 0.6, "an artificial date, which may mean that there is no end"
+		return 0.6, "an artificial date that may stand for an open end"
 	case gap > 0 && never, gap >= 10*365*dayLength && p.rows >= 2, gap >= c.width()/2 && gap >= 365*dayLength && p.rows >= 2:
 		return 0.95, "an artificial date outside the range of the others"
 	case gap >= 365*dayLength && repeated:
