@@ -201,10 +201,8 @@ func (o *Moves) step(
 	return m, nil, nil
 }
 
-// copyRounds bounds how often a source that another engine writes to is copied again.
-const copyRounds = 10
-
-// copy copies the source when all writes have ended. It ends with ctx or held.
+// copy copies the source, and what another engine writes meanwhile, when all writes have ended. It ends
+// with ctx or held.
 func (o *Moves) copy(ctx, held context.Context, job move.Job, m catalog.Move, how moveRun) (copied move.Count, err error) {
 	copying, cancel := context.WithCancelCause(held)
 	defer cancel(nil)
@@ -212,15 +210,7 @@ func (o *Moves) copy(ctx, held context.Context, job move.Job, m catalog.Move, ho
 	if err := o.Leases.AwaitMove(copying, m.ID); err != nil {
 		return copied, err
 	}
-	for round := 0; ; round++ {
-		if copied, err = job.Copy(copying, !how.fresh || round > 0); err != nil {
-			break
-		}
-		err = job.Changed(copying)
-		if !errors.Is(err, move.ErrSourceChanged) || round == copyRounds {
-			break
-		}
-	}
+	copied, err = job.Copy(copying, !how.fresh)
 	if errors.Is(err, move.ErrOccupied) {
 		err = ErrNotEmpty
 	}

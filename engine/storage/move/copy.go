@@ -58,6 +58,8 @@ type copying struct {
 	// all counts the objects of the source, and missing those that the target did not have.
 	all     Count
 	missing ChangedError
+	// folders are those of the logs of which something may be missing, in byte order.
+	folders []string
 }
 
 // data copies what is missing of the objects outside the logs.
@@ -94,21 +96,30 @@ func (c *copying) eachData(ctx context.Context, group *errgroup.Group) error {
 		if !p.alike() {
 			c.missing.add(p.name)
 		}
+		folder := logFolder(p.name)
 		switch {
 		case p.alike() && !c.resumed:
 			c.check(ctx, group, p)
-		case logFolder(p.name) == "":
+		case folder == "":
 			c.one(ctx, group, p)
+		case len(c.folders) == 0 || c.folders[len(c.folders)-1] != folder:
+			c.folders = append(c.folders, folder)
 		}
 	}
 	return nil
 }
 
-// check verifies a copy that the store has made in an earlier round, unless the listings have equal
-// checksums. A damaged one is copied again. Commits are verified when they are created, and a hint may
-// change at any time.
+// listed reports whether the checksums in the next listings verify the copy of an object. Commits are
+// verified when they are created, and a hint may change at any time.
+func listed(name string) bool {
+	kind := roleOf(name)
+	return kind != commit && kind != hint
+}
+
+// check verifies a copy of an earlier round, unless the listings have equal checksums. A damaged one is
+// copied again.
 func (c *copying) check(ctx context.Context, group *errgroup.Group, p pair) {
-	if kind := roleOf(p.name); kind == hint || kind == commit || !p.differs() {
+	if !listed(p.name) || !p.differs() {
 		return
 	}
 	group.Go(func() error {
@@ -120,7 +131,7 @@ func (c *copying) check(ctx context.Context, group *errgroup.Group, p pair) {
 		err = retry(ctx, func() error {
 			err := c.verifyCopy(ctx, p.name)
 			if errors.Is(err, ErrDamaged) {
-				_, err = c.stream(ctx, p.name, c.Target.Put)
+				_, err = c.stream(ctx, objstore.Object{Name: p.name, Size: -1}, c.Target.Put)
 			}
 			return err
 		})
@@ -165,24 +176,10 @@ func (c *copying) one(ctx context.Context, group *errgroup.Group, p pair) {
 func (c *copying) logs(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(c.Parallel)
-	err := eachLog(ctx, c.Source, c.Target, func(p pair) bool { return p.inFirst && (c.resumed || !p.alike()) },
-		func(folder string) { group.Go(func() error { return c.log(ctx, folder) }) })
-	return firstError(group.Wait(), err)
-}
-
-// eachLog calls found for the folder of each log that has a wanted object, in byte order.
-func eachLog(ctx context.Context, first, second objstore.Bucket, wanted func(pair) bool, found func(folder string)) error {
-	last := ""
-	for p, err := range pairs(ctx, first, second, "", "") {
-		if err != nil {
-			return fmt.Errorf("list logs: %w", err)
-		}
-		if folder := logFolder(p.name); folder != "" && folder != last && wanted(p) {
-			last = folder
-			found(folder)
-		}
+	for _, folder := range c.folders {
+		group.Go(func() error { return c.log(ctx, folder) })
 	}
-	return nil
+	return group.Wait()
 }
 
 // log copies what is missing of a log: sidecars and other files to which the versions refer, then

@@ -16,9 +16,6 @@ import (
 // then returns ErrSourceChanged at the end; if one of those is in a log, it deletes no data, and if
 // there is one at the beginning, nothing. After an error it can be run again.
 func (j Job) Delete(ctx context.Context) (Count, error) {
-	if err := j.Changed(ctx); err != nil {
-		return Count{}, err
-	}
 	d := deletion{run: j.run(), from: j.Source, other: j.Target, expendable: moved, strict: true}
 	err := d.all(ctx)
 	return d.done, err
@@ -46,11 +43,19 @@ type deletion struct {
 
 // all deletes the logs and then the data.
 func (d *deletion) all(ctx context.Context) error {
+	folders, missing, err := logs(ctx, d.from, d.other)
+	switch {
+	case err != nil:
+		return err
+	case d.strict && missing.Count > 0:
+		return &missing
+	}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(d.Parallel)
-	err := eachLog(inner, d.from, d.other, func(p pair) bool { return p.inFirst },
-		func(folder string) { group.Go(func() error { return d.log(inner, folder) }) })
-	if err := firstError(group.Wait(), err); err != nil {
+	for _, folder := range folders {
+		group.Go(func() error { return d.log(inner, folder) })
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	if err := d.late(); err != nil {
@@ -199,6 +204,9 @@ func moved(ctx context.Context, d *deletion, p pair) (bool, error) {
 	case kind != commit && p.first.ModTime.Before(p.second.ModTime):
 		return true, nil
 	case kind != commit && p.first.ModTime.Equal(p.second.ModTime):
+		if equal, _ := p.first.Sums.Compare(p.second.Sums); equal {
+			return true, nil
+		}
 		equal, known, err := compareStored(ctx, d.from, d.other, p.name)
 		return equal || !known, err
 	}

@@ -16,6 +16,6 @@
 //   - The target has the whole content of every object before the source loses one.
 //   - While the source is deleted, its tables are readable in their newest version or not at all,
 //     never in an older one.
-//   - Memory does not depend on the number of objects: both roots are listed in byte order and
-//     merged.
+//   - Memory depends on the number of logs, not on that of objects: both roots are listed in byte order
+//     and merged.
 package move

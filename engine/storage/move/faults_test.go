@@ -278,6 +278,19 @@ func TestSourceThatNeverRests(t *testing.T) {
 	require.Contains(t, err.Error(), "_delta_log")
 }
 
+// TestListingsShowDamagedCopies has a store with checksums that damages an object after it has confirmed
+// another: copies are then verified by the next listing.
+func TestListingsShowDamagedCopies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := fill(t, mem.New(), lake())
+		damaging := &summing{damager{Bucket: mem.New(), name: "part-1", left: 1}}
+		_, err := move.Job{Source: source, Target: damaging, Parallel: 1}.Copy(context.Background(), false)
+		require.NoError(t, err, "copied again")
+		require.Zero(t, damaging.left)
+		require.Equal(t, lake(), contentOf(t, damaging.Bucket))
+	})
+}
+
 // TestDamagedCopies has a store that damages what it stores.
 func TestDamagedCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

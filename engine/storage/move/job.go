@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
@@ -56,16 +57,32 @@ func (j Job) Vacant(ctx context.Context) error {
 
 // Changed returns ErrSourceChanged if an object of a log of the source is not at the target.
 func (j Job) Changed(ctx context.Context) error {
-	var late ChangedError
-	for p, err := range pairs(ctx, j.Source, j.Target, "", "") {
+	_, missing, err := logs(ctx, j.Source, j.Target)
+	if err != nil {
+		return err
+	}
+	return missing.orNil()
+}
+
+// logs returns the folders of the logs of a bucket, in byte order, and the objects in them that another
+// bucket does not have, hints excepted.
+func logs(ctx context.Context, from, other objstore.Bucket) (folders []string, missing ChangedError, err error) {
+	for p, err := range pairs(ctx, from, other, "", "") {
 		if err != nil {
-			return fmt.Errorf("compare logs: %w", err)
+			return nil, missing, fmt.Errorf("compare logs: %w", err)
 		}
-		if p.inFirst && logFolder(p.name) != "" && roleOf(p.name) != hint && !p.alike() {
-			late.add(p.name)
+		folder := logFolder(p.name)
+		if !p.inFirst || folder == "" {
+			continue
+		}
+		if len(folders) == 0 || folders[len(folders)-1] != folder {
+			folders = append(folders, folder)
+		}
+		if roleOf(p.name) != hint && !p.alike() {
+			missing.add(p.name)
 		}
 	}
-	return late.orNil()
+	return folders, missing, nil
 }
 
 // run is a step under way.
@@ -74,6 +91,8 @@ type run struct {
 	// slots bounds the objects that are copied or deleted at once, and large those of them that
 	// occupy much memory.
 	slots, large chan struct{}
+	// confirms reports that the target's store has the checksums of what is written to it.
+	confirms atomic.Bool
 
 	mu   sync.Mutex
 	done Count

@@ -331,3 +331,11 @@ func (d *damager) Put(ctx context.Context, name string, body io.Reader, size int
 func (d *damager) PutIfAbsent(ctx context.Context, name string, body []byte) error {
 	return d.Bucket.PutIfAbsent(ctx, name, d.damage(name, bytes.Clone(body)))
 }
+
+// summing is a damager with the checksums of what it has stored.
+type summing struct{ damager }
+
+// Sums implements objstore.Summer.
+func (s *summing) Sums(ctx context.Context, name string) (objstore.Sums, error) {
+	return objstore.StoredSums(ctx, s.Bucket, name)
+}

@@ -67,13 +67,17 @@ func (r *run) copy(ctx context.Context, p pair) (copied bool, err error) {
 	inside := roleOf(p.name) != commit
 	err = retry(ctx, func() (err error) {
 		if replace {
-			copied, err = r.stream(ctx, p.name, r.Target.Put)
+			copied, err = r.stream(ctx, p.first, r.Target.Put)
 		} else {
 			copied, err = r.create(ctx, p, inside)
 		}
 		// Not all stores refuse to replace what an earlier attempt of theirs has created.
 		inside = false
 		replace = replace || errors.Is(err, ErrDamaged) && roleOf(p.name) != commit
+		if err != nil {
+			// The object may have been replaced since it was listed.
+			p.first = objstore.Object{Name: p.name, Size: -1}
+		}
 		return err
 	})
 	if err != nil {
@@ -102,8 +106,8 @@ func (r *run) create(ctx context.Context, p pair, inside bool) (copied bool, err
 	if inside {
 		copied, err := objstore.Copy(ctx, r.Target, p.name, r.Source, p.first)
 		switch {
-		case copied && err == nil && p.first.Sums.Known() && roleOf(p.name) != hint:
-			return true, nil // the next listing has the checksums of both
+		case copied && err == nil && p.first.Sums.Known() && listed(p.name):
+			return true, nil
 		case copied && err == nil:
 			return true, r.verifyCopy(ctx, p.name)
 		case errors.Is(err, objstore.ErrNotFound):
@@ -115,18 +119,23 @@ func (r *run) create(ctx context.Context, p pair, inside bool) (copied bool, err
 		}
 		// There is no common store, or the credential of the target may not read the source.
 	}
-	copied, err = r.stream(ctx, p.name, r.putIfAbsent)
+	copied, err = r.stream(ctx, p.first, r.putIfAbsent)
 	if errors.Is(err, objstore.ErrExists) {
 		return true, r.same(ctx, p.name)
 	}
 	return copied, err
 }
 
-// stream copies the content of an object with a function that writes it.
-func (r *run) stream(ctx context.Context, name string, put func(context.Context, string, io.Reader, int64) error) (copied bool, err error) {
-	object, found, err := stat(ctx, r.Source, name)
-	if err != nil || !found {
-		return false, err
+// stream copies the content of an object, as it was listed, with a function that writes it. A negative
+// size means that the object is unknown.
+func (r *run) stream(ctx context.Context, object objstore.Object,
+	put func(context.Context, string, io.Reader, int64) error) (copied bool, err error) {
+	name := object.Name
+	if object.Size < 0 {
+		var found bool
+		if object, found, err = stat(ctx, r.Source, name); err != nil || !found {
+			return false, err
+		}
 	}
 	body, err := r.Source.Get(ctx, name)
 	if errors.Is(err, objstore.ErrNotFound) {
@@ -140,7 +149,11 @@ func (r *run) stream(ctx context.Context, name string, put func(context.Context,
 	if err := put(ctx, name, io.TeeReader(body, hash), object.Size); err != nil {
 		return false, err
 	}
-	return true, r.verify(ctx, name, hash.sums())
+	written := hash.sums()
+	if equal, _ := object.Sums.Compare(written); equal && r.confirms.Load() && listed(name) {
+		return true, nil
+	}
+	return true, r.verify(ctx, name, written)
 }
 
 // putIfAbsent writes an object that the target does not have, else it returns objstore.ErrExists.
