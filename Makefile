@@ -56,14 +56,23 @@ extensions: build ## Get the DuckDB extensions into bin/extensions (tpch is for 
 	@$(BIN)/lakewarden extensions install --extension-dir $(EXTENSIONS) delta httpfs tpch
 
 .PHONY: test-deps
-test-deps: extensions ## Get what the tests need: Python oracles, PostgreSQL, servers of object stores, an identity provider, a browser
+test-deps: extensions python-deps system-deps go-deps npm-deps ## Get what the tests need: Python oracles, PostgreSQL, servers of object stores, an identity provider, a browser
+
+# The parts of test-deps, which `make -j` gets at once: most of them wait for the network.
+.PHONY: lint-deps python-deps system-deps go-deps npm-deps
+lint-deps:
+	@.ci/scripts/python.sh $(VENV) .ci/requirements/lint.txt
+python-deps: lint-deps
 	@.ci/scripts/python.sh $(VENV) .ci/requirements/test.txt
+system-deps:
 	@.ci/scripts/postgres.sh
+	@.ci/scripts/browser.sh $(BIN)
+go-deps:
 	@.ci/scripts/goserver.sh $(BIN) versitygw github.com/versity/versitygw v1.8.0 cmd/versitygw
 	@.ci/scripts/goserver.sh $(BIN) fake-gcs-server github.com/fsouza/fake-gcs-server v1.56.1
+npm-deps:
 	@.ci/scripts/npmserver.sh $(BIN) azurite engine/objstore/azuretest/testdata/azurite
 	@.ci/scripts/npmserver.sh $(BIN) oidcprovider cmd/e2e/identity/testdata/oidcprovider
-	@.ci/scripts/browser.sh $(BIN)
 
 .PHONY: check
 check: lint test-deps ## Run the linters, the rules of the structure and the unit tests
@@ -97,7 +106,7 @@ fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)
 	@.ci/scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: lint
-lint: ## Check format, vet and style of Go and shell files
+lint: lint-deps ## Check format, vet and style of Go and shell files
 	@.ci/scripts/lint.sh
 
 .PHONY: bench

@@ -15,7 +15,6 @@ if [ ! -x "$linter" ]; then
 	(cd "$work" && GOFLAGS='' GOBIN=$work go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$version")
 	mkdir -p bin && mv "$work/golangci-lint" "$linter"
 fi
-.ci/scripts/python.sh bin/venv .ci/requirements/lint.txt
 
 status=0
 "$linter" run --allow-parallel-runners --build-tags "$TAGS" ./... || status=1

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/remote"
@@ -18,12 +19,18 @@ import (
 var _ objstore.Copier = (*Bucket)(nil)
 
 const (
-	// maxCopy is the size, in bytes, up to which the protocol copies an object in one request.
-	maxCopy = 5 << 30
-	// copyPart is the size, in bytes, of the parts of a larger object. The store reads a part
-	// before it replies.
-	copyPart = 256 << 20
+	// maxCopy is the size, in bytes, up to which an object is copied in one request. The protocol
+	// allows 5 GiB, but the store copies all of it before it replies.
+	maxCopy = 256 << 20
+	// copyPart is the size, in bytes, of the parts of a larger object.
+	copyPart = 64 << 20
+	// copiedAtOnce is the number of parts of an object that a store copies at once.
+	copiedAtOnce = 4
 )
+
+// unlessExists are the conditions of a request that replaces no object, and of the second attempt for
+// stores that do not implement them.
+var unlessExists = []*string{aws.String("*"), nil}
 
 // unambiguous writes a space as every store reads it, some of which read "+" as a space.
 var unambiguous = strings.NewReplacer("+", "%20", "%2F", "/")
@@ -56,7 +63,7 @@ func (b *Bucket) CopyFrom(ctx context.Context, source objstore.Bucket, from objs
 // copyWhole copies an object in one request. It does not replace an object unless the store has no
 // such request.
 func (b *Bucket) copyWhole(ctx context.Context, path, name string) error {
-	for _, condition := range []*string{aws.String("*"), nil} {
+	for _, condition := range unlessExists {
 		status, err := write(ctx, objstore.OpCopy, name, func(ctx context.Context) error {
 			_, err := b.client.CopyObject(ctx, &sdk.CopyObjectInput{Bucket: &b.name, Key: &name, CopySource: &path, IfNoneMatch: condition})
 			return err
@@ -68,26 +75,33 @@ func (b *Bucket) copyWhole(ctx context.Context, path, name string) error {
 	return nil
 }
 
-// copyParts copies a large object. Nothing is visible before the last request.
+// copyParts copies a large object, several parts at once. Nothing is visible before the last request,
+// which replaces no object unless the store has no such request.
 func (b *Bucket) copyParts(ctx context.Context, path, name string, size int64) error {
-	return b.multipart(ctx, objstore.OpCopy, name, func(upload *string) ([]types.CompletedPart, error) {
-		var parts []types.CompletedPart
+	return b.multipart(ctx, objstore.OpCopy, name, unlessExists, func(upload *string) ([]types.CompletedPart, error) {
 		length := max(min(copyPart, b.copyLimit), size/maxParts+1)
-		for start := int64(0); start < size; start += length {
-			number := aws.Int32(int32(len(parts) + 1))
-			watch, fate := remote.WithFate(ctx)
-			out, err := b.client.UploadPartCopy(watch, &sdk.UploadPartCopyInput{
-				Bucket: &b.name, Key: &name, UploadId: upload, PartNumber: number, CopySource: &path,
-				CopySourceRange: aws.String(fmt.Sprintf("bytes=%d-%d", start, min(start+length, size)-1)),
+		parts := make([]types.CompletedPart, (size+length-1)/length)
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(copiedAtOnce)
+		for i := range parts {
+			group.Go(func() error {
+				start := int64(i) * length
+				in := &sdk.UploadPartCopyInput{
+					Bucket: &b.name, Key: &name, UploadId: upload, PartNumber: aws.Int32(int32(i + 1)), CopySource: &path, //nolint:gosec // maxParts
+					CopySourceRange: aws.String(fmt.Sprintf("bytes=%d-%d", start, min(start+length, size)-1)),
+				}
+				watch, fate := remote.WithFate(ctx)
+				out, err := b.client.UploadPartCopy(watch, in)
+				if err != nil {
+					return translate(ctx, err, fate.LastStatus())
+				}
+				if out.CopyPartResult == nil {
+					return fmt.Errorf("%w: unreadable answer", objstore.ErrUnavailable)
+				}
+				parts[i] = types.CompletedPart{ETag: out.CopyPartResult.ETag, PartNumber: in.PartNumber}
+				return nil
 			})
-			if err != nil {
-				return nil, translate(ctx, err, fate.LastStatus())
-			}
-			if out.CopyPartResult == nil {
-				return nil, fmt.Errorf("%w: unreadable answer", objstore.ErrUnavailable)
-			}
-			parts = append(parts, types.CompletedPart{ETag: out.CopyPartResult.ETag, PartNumber: number})
 		}
-		return parts, nil
+		return parts, group.Wait()
 	})
 }

@@ -32,6 +32,8 @@ func TestLargeObjectsAreCopiedInParts(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, copied)
 	require.True(t, content == objstoretest.MustGet(t, to, "b/large"))
+	_, err = objstore.Copy(t.Context(), to, "b/large", from, objstore.Object{Name: "a/large+ä", Size: int64(len(content))})
+	require.ErrorIs(t, err, objstore.ErrExists)
 	for upload, err := range to.Uploads(t.Context(), "") {
 		t.Errorf("an upload is left: %s %v", upload.Name, err)
 	}

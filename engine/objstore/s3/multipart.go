@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,13 +26,14 @@ const abortTime = 10 * time.Second
 // putParts sends a large body. Nothing is visible before the last request, so every earlier failure
 // means that nothing was written.
 func (b *Bucket) putParts(ctx context.Context, name string, source *objstore.Source, size int64) error {
-	return b.multipart(ctx, objstore.OpPut, name, func(upload *string) ([]types.CompletedPart, error) {
+	return b.multipart(ctx, objstore.OpPut, name, []*string{nil}, func(upload *string) ([]types.CompletedPart, error) {
 		return b.sendParts(ctx, name, upload, source, max(b.limits.PartSize, size/maxParts+1))
 	})
 }
 
-// multipart writes an object from parts that send has sent. It removes the parts on failure.
-func (b *Bucket) multipart(ctx context.Context, op objstore.Op, name string,
+// multipart writes an object from parts that send has sent, under the first condition that the store
+// implements. It removes the parts on failure.
+func (b *Bucket) multipart(ctx context.Context, op objstore.Op, name string, conditions []*string,
 	send func(upload *string) ([]types.CompletedPart, error)) (err error) {
 	watch, fate := remote.WithFate(ctx)
 	upload, err := b.client.CreateMultipartUpload(watch, &sdk.CreateMultipartUploadInput{Bucket: &b.name, Key: &name})
@@ -47,12 +49,19 @@ func (b *Bucket) multipart(ctx context.Context, op objstore.Op, name string,
 	if err != nil {
 		return remote.Failed(op, name, err)
 	}
-	_, err = write(ctx, op, name, func(ctx context.Context) error {
-		_, err := b.client.CompleteMultipartUpload(ctx, &sdk.CompleteMultipartUploadInput{
-			Bucket: &b.name, Key: &name, UploadId: upload.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+	for _, condition := range conditions {
+		var status int
+		status, err = write(ctx, op, name, func(ctx context.Context) error {
+			_, err := b.client.CompleteMultipartUpload(ctx, &sdk.CompleteMultipartUploadInput{
+				Bucket: &b.name, Key: &name, UploadId: upload.UploadId, IfNoneMatch: condition,
+				MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+			})
+			return err
 		})
-		return err
-	})
+		if status != http.StatusNotImplemented {
+			break
+		}
+	}
 	return err
 }
 

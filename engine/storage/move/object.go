@@ -146,7 +146,7 @@ func (r *run) stream(ctx context.Context, object objstore.Object,
 	}
 	defer body.Close()
 	hash := newHasher()
-	if err := put(ctx, name, io.TeeReader(body, hash), object.Size); err != nil {
+	if err := putAhead(ctx, put, name, io.TeeReader(body, hash), object.Size); err != nil {
 		return false, err
 	}
 	written := hash.sums()
@@ -154,6 +154,17 @@ func (r *run) stream(ctx context.Context, object objstore.Object,
 		return true, nil
 	}
 	return true, r.verify(ctx, name, written)
+}
+
+// putAhead calls put with a content that is read ahead if it is large.
+func putAhead(ctx context.Context, put func(context.Context, string, io.Reader, int64) error, name string, content io.Reader,
+	size int64) error {
+	if size < largeSize {
+		return put(ctx, name, content, size)
+	}
+	content, stop := readAhead(content)
+	defer stop()
+	return put(ctx, name, content, size)
 }
 
 // putIfAbsent writes an object that the target does not have, else it returns objstore.ErrExists.
