@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -20,7 +21,8 @@ var _ objstore.Copier = (*Bucket)(nil)
 
 const (
 	// maxCopy is the size, in bytes, up to which an object is copied in one request. The protocol
-	// allows 5 GiB, but the store copies all of it before it replies.
+	// allows 5 GiB, but the store copies all of it before it replies. A copy in parts has neither the
+	// checksum nor the metadata of its source; nothing here writes metadata.
 	maxCopy = 256 << 20
 	// copyPart is the size, in bytes, of the parts of a larger object.
 	copyPart = 64 << 20
@@ -28,9 +30,9 @@ const (
 	copiedAtOnce = 4
 )
 
-// unlessExists are the conditions of a request that replaces no object, and of the second attempt for
-// stores that do not implement them.
-var unlessExists = []*string{aws.String("*"), nil}
+// ifFree are the values of If-None-Match of the attempts of a copy: one replaces nothing, and the next,
+// for stores that do not implement that, has no condition.
+var ifFree = []*string{aws.String("*"), nil}
 
 // unambiguous writes a space as every store reads it, some of which read "+" as a space.
 var unambiguous = strings.NewReplacer("+", "%20", "%2F", "/")
@@ -63,7 +65,7 @@ func (b *Bucket) CopyFrom(ctx context.Context, source objstore.Bucket, from objs
 // copyWhole copies an object in one request. It does not replace an object unless the store has no
 // such request.
 func (b *Bucket) copyWhole(ctx context.Context, path, name string) error {
-	for _, condition := range unlessExists {
+	for _, condition := range ifFree {
 		status, err := write(ctx, objstore.OpCopy, name, func(ctx context.Context) error {
 			_, err := b.client.CopyObject(ctx, &sdk.CopyObjectInput{Bucket: &b.name, Key: &name, CopySource: &path, IfNoneMatch: condition})
 			return err
@@ -78,13 +80,19 @@ func (b *Bucket) copyWhole(ctx context.Context, path, name string) error {
 // copyParts copies a large object, several parts at once. Nothing is visible before the last request,
 // which replaces no object unless the store has no such request.
 func (b *Bucket) copyParts(ctx context.Context, path, name string, size int64) error {
-	return b.multipart(ctx, objstore.OpCopy, name, unlessExists, func(upload *string) ([]types.CompletedPart, error) {
+	return b.multipart(ctx, objstore.OpCopy, name, ifFree, func(upload *string) ([]types.CompletedPart, error) {
 		length := max(min(copyPart, b.copyLimit), size/maxParts+1)
 		parts := make([]types.CompletedPart, (size+length-1)/length)
-		group, ctx := errgroup.WithContext(ctx)
+		// Requests under way end by themselves: a part that arrives after the upload was aborted would stay.
+		var group errgroup.Group
 		group.SetLimit(copiedAtOnce)
+		var failed atomic.Bool
 		for i := range parts {
-			group.Go(func() error {
+			if failed.Load() {
+				break
+			}
+			group.Go(func() (err error) {
+				defer func() { failed.CompareAndSwap(false, err != nil) }()
 				start := int64(i) * length
 				in := &sdk.UploadPartCopyInput{
 					Bucket: &b.name, Key: &name, UploadId: upload, PartNumber: aws.Int32(int32(i + 1)), CopySource: &path, //nolint:gosec // maxParts

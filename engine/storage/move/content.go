@@ -44,23 +44,22 @@ func hashed(ctx context.Context, bucket objstore.Bucket, name string) (objstore.
 
 // verify returns ErrDamaged if the target's object does not have the content that was written. It
 // reads the object if the store has no checksum that confirms it: some stores return a checksum of
-// another kind in the place of an MD5.
-func (r *run) verify(ctx context.Context, name string, written objstore.Sums) error {
+// another kind in the place of an MD5. confirmed reports that the store has it.
+func (r *run) verify(ctx context.Context, name string, written objstore.Sums) (confirmed bool, _ error) {
 	stored, err := objstore.StoredSums(ctx, r.Target, name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if equal, _ := stored.Compare(written); equal {
-		r.confirms.Store(true)
-		return nil
+		return true, nil
 	}
 	if stored, err = hashed(ctx, r.Target, name); err != nil {
-		return err
+		return false, err
 	}
 	if equal, _ := stored.Compare(written); !equal {
-		return ErrDamaged
+		return false, ErrDamaged
 	}
-	return nil
+	return false, nil
 }
 
 // verifyCopy returns ErrDamaged if a copy that the store has made itself differs from its source.

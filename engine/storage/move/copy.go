@@ -109,9 +109,9 @@ func (c *copying) eachData(ctx context.Context, group *errgroup.Group) error {
 	return nil
 }
 
-// listed reports whether the checksums in the next listings verify the copy of an object. Commits are
+// checkedByListing reports whether the checksums in the next listings verify the copy of an object. Commits are
 // verified when they are created, and a hint may change at any time.
-func listed(name string) bool {
+func checkedByListing(name string) bool {
 	kind := roleOf(name)
 	return kind != commit && kind != hint
 }
@@ -119,7 +119,7 @@ func listed(name string) bool {
 // check verifies a copy of an earlier round, unless the listings have equal checksums. A damaged one is
 // copied again.
 func (c *copying) check(ctx context.Context, group *errgroup.Group, p pair) {
-	if !listed(p.name) || !p.differs() {
+	if !checkedByListing(p.name) || !p.differs() {
 		return
 	}
 	group.Go(func() error {

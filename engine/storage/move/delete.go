@@ -61,6 +61,12 @@ func (d *deletion) all(ctx context.Context) error {
 	if err := d.late(); err != nil {
 		return err
 	}
+	if d.strict {
+		// Another engine may have created a log that refers to the data.
+		if _, missing, err = logs(ctx, d.from, d.other); err != nil || missing.Count > 0 {
+			return errors.Join(err, missing.orNil())
+		}
+	}
 	err = d.each(ctx, "", func(p pair) (use, more bool) { return logFolder(p.name) == "", true })
 	if err != nil {
 		return err

@@ -291,6 +291,21 @@ func TestListingsShowDamagedCopies(t *testing.T) {
 	})
 }
 
+// TestLargeDamagedCopiesAreRead has a store with checksums of small objects only, as of those that it
+// does not receive in parts.
+func TestLargeDamagedCopiesAreRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		content := lake()
+		content["part-large"] = strings.Repeat("0123456789abcdef", 9<<16)
+		source := fill(t, mem.New(), content)
+		damaging := &small{summing{damager{Bucket: mem.New(), name: "part-large", left: 1}}}
+		_, err := move.Job{Source: source, Target: damaging, Parallel: 1}.Copy(context.Background(), false)
+		require.NoError(t, err, "copied again")
+		require.Zero(t, damaging.left)
+		require.True(t, maps.Equal(content, contentOf(t, damaging.Bucket)))
+	})
+}
+
 // TestDamagedCopies has a store that damages what it stores.
 func TestDamagedCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -91,7 +91,7 @@ type run struct {
 	// slots bounds the objects that are copied or deleted at once, and large those of them that
 	// occupy much memory.
 	slots, large chan struct{}
-	// confirms reports that the target's store has the checksums of what is written to it.
+	// confirms reports that the target's store has the checksums of what it receives in one request.
 	confirms atomic.Bool
 
 	mu   sync.Mutex

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -338,4 +339,30 @@ type summing struct{ damager }
 // Sums implements objstore.Summer.
 func (s *summing) Sums(ctx context.Context, name string) (objstore.Sums, error) {
 	return objstore.StoredSums(ctx, s.Bucket, name)
+}
+
+// small is a summing bucket without checksums of objects above 1 MiB.
+type small struct{ summing }
+
+// Sums implements objstore.Summer.
+func (s *small) Sums(ctx context.Context, name string) (objstore.Sums, error) {
+	object, err := s.Stat(ctx, name)
+	if err != nil || object.Size > 1<<20 {
+		return objstore.Sums{}, err
+	}
+	return s.summing.Sums(ctx, name)
+}
+
+// List implements objstore.Bucket.
+func (s *small) List(ctx context.Context, prefix string, opts objstore.ListOptions) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for object, err := range s.Bucket.List(ctx, prefix, opts) {
+			if object.Size > 1<<20 {
+				object.Sums = objstore.Sums{}
+			}
+			if !yield(object, err) {
+				return
+			}
+		}
+	}
 }

@@ -106,7 +106,7 @@ func (r *run) create(ctx context.Context, p pair, inside bool) (copied bool, err
 	if inside {
 		copied, err := objstore.Copy(ctx, r.Target, p.name, r.Source, p.first)
 		switch {
-		case copied && err == nil && p.first.Sums.Known() && listed(p.name):
+		case copied && err == nil && p.first.Sums.Known() && checkedByListing(p.name):
 			return true, nil
 		case copied && err == nil:
 			return true, r.verifyCopy(ctx, p.name)
@@ -150,16 +150,21 @@ func (r *run) stream(ctx context.Context, object objstore.Object,
 		return false, err
 	}
 	written := hash.sums()
-	if equal, _ := object.Sums.Compare(written); equal && r.confirms.Load() && listed(name) {
+	whole := object.Size <= maxWhole // stores have no checksum of what they received in parts
+	if equal, _ := object.Sums.Compare(written); whole && equal && r.confirms.Load() && checkedByListing(name) {
 		return true, nil
 	}
-	return true, r.verify(ctx, name, written)
+	confirmed, err := r.verify(ctx, name, written)
+	if whole && confirmed {
+		r.confirms.Store(true)
+	}
+	return true, err
 }
 
 // putAhead calls put with a content that is read ahead if it is large.
 func putAhead(ctx context.Context, put func(context.Context, string, io.Reader, int64) error, name string, content io.Reader,
 	size int64) error {
-	if size < largeSize {
+	if size <= maxWhole {
 		return put(ctx, name, content, size)
 	}
 	content, stop := readAhead(content)
