@@ -55,7 +55,7 @@ func (b *Bucket) CopyFrom(ctx context.Context, source objstore.Bucket, from objs
 	path := origin.name + "/" + unambiguous.Replace(url.QueryEscape(from.Name))
 	var err error
 	if from.Size > b.copyLimit {
-		err = b.copyParts(ctx, path, name, from.Size)
+		err = b.copyParts(ctx, origin, from, path, name)
 	} else {
 		err = b.copyWhole(ctx, path, name)
 	}
@@ -78,8 +78,15 @@ func (b *Bucket) copyWhole(ctx context.Context, path, name string) error {
 }
 
 // copyParts copies a large object, several parts at once. Nothing is visible before the last request,
-// which replaces no object unless the store has no such request.
-func (b *Bucket) copyParts(ctx context.Context, path, name string, size int64) error {
+// which replaces no object unless the store has no such request. All parts are of one version of the
+// source: if it is replaced meanwhile, the error is ErrUnavailable.
+func (b *Bucket) copyParts(ctx context.Context, origin *Bucket, from objstore.Object, path, name string) error {
+	watch, fate := remote.WithFate(ctx)
+	source, err := origin.client.HeadObject(watch, &sdk.HeadObjectInput{Bucket: &origin.name, Key: &from.Name})
+	if err != nil {
+		return remote.Failed(objstore.OpCopy, name, translate(ctx, err, fate.LastStatus()))
+	}
+	size := aws.ToInt64(source.ContentLength)
 	return b.multipart(ctx, objstore.OpCopy, name, ifFree, func(upload *string) ([]types.CompletedPart, error) {
 		length := max(min(copyPart, b.copyLimit), size/maxParts+1)
 		parts := make([]types.CompletedPart, (size+length-1)/length)
@@ -96,10 +103,14 @@ func (b *Bucket) copyParts(ctx context.Context, path, name string, size int64) e
 				start := int64(i) * length
 				in := &sdk.UploadPartCopyInput{
 					Bucket: &b.name, Key: &name, UploadId: upload, PartNumber: aws.Int32(int32(i + 1)), CopySource: &path, //nolint:gosec // maxParts
-					CopySourceRange: aws.String(fmt.Sprintf("bytes=%d-%d", start, min(start+length, size)-1)),
+					CopySourceIfMatch: source.ETag,
+					CopySourceRange:   aws.String(fmt.Sprintf("bytes=%d-%d", start, min(start+length, size)-1)),
 				}
 				watch, fate := remote.WithFate(ctx)
 				out, err := b.client.UploadPartCopy(watch, in)
+				if fate.LastStatus() == http.StatusPreconditionFailed {
+					return fmt.Errorf("%w: source has changed", objstore.ErrUnavailable)
+				}
 				if err != nil {
 					return translate(ctx, err, fate.LastStatus())
 				}
