@@ -63,8 +63,12 @@ func (d *deletion) all(ctx context.Context) error {
 	}
 	if d.strict {
 		// Another engine may have created a log that refers to the data.
-		if _, missing, err = logs(ctx, d.from, d.other); err != nil || missing.Count > 0 {
-			return errors.Join(err, missing.orNil())
+		_, missing, err = logs(ctx, d.from, d.other)
+		switch {
+		case err != nil:
+			return err
+		case missing.Count > 0:
+			return &missing
 		}
 	}
 	err = d.each(ctx, "", func(p pair) (use, more bool) { return logFolder(p.name) == "", true })

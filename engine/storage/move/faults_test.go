@@ -278,6 +278,26 @@ func TestSourceThatNeverRests(t *testing.T) {
 	require.Contains(t, err.Error(), "_delta_log")
 }
 
+// TestLogsCreatedDuringADeletionKeepTheData has another engine create a table over the data while the logs
+// are deleted.
+func TestLogsCreatedDuringADeletionKeepTheData(t *testing.T) {
+	ctx := context.Background()
+	source, target := fill(t, mem.New(), lake()), mem.New()
+	late := log("", 0, ".json")
+	spy := &intruder{left: 1, do: func() { objstoretest.MustPut(t, source, "new/"+late, "commit") }}
+	watched := objstore.NewFaults(source, objstore.Cut{Ops: []objstore.Op{objstore.OpDelete}, Match: func(name string) bool {
+		return spy.match(name)
+	}})
+	job := move.Job{Source: watched, Target: target, Parallel: 1}
+	_, err := job.Copy(ctx, false)
+	require.NoError(t, err)
+	_, err = job.Delete(ctx)
+	require.ErrorIs(t, err, move.ErrSourceChanged)
+	left := contentOf(t, source)
+	require.Equal(t, "rows", left["part-0"])
+	require.Equal(t, "commit", left["new/"+late])
+}
+
 // TestListingsShowDamagedCopies has a store with checksums that damages an object after it has confirmed
 // another: copies are then verified by the next listing.
 func TestListingsShowDamagedCopies(t *testing.T) {

@@ -1,9 +1,6 @@
 package move
 
-import (
-	"errors"
-	"io"
-)
+import "io"
 
 const (
 	// chunkSize is the size in bytes of a chunk that is read ahead.
@@ -22,7 +19,7 @@ type prefetched struct {
 }
 
 // readAhead returns a reader of what inner has. The caller calls stop before it closes inner; when stop
-// has returned, nothing reads inner any more.
+// has returned, nothing reads inner any more. It waits for a read that is under way.
 func readAhead(inner io.Reader) (_ io.Reader, stop func()) {
 	p := &prefetched{filled: make(chan []byte, chunks), free: make(chan []byte, chunks), quit: make(chan struct{})}
 	for range chunks {
@@ -44,14 +41,14 @@ func (p *prefetched) fill(inner io.Reader) {
 			p.err = io.ErrClosedPipe
 			return
 		case buffer := <-p.free:
-			n, err := io.ReadFull(inner, buffer)
+			n := 0
+			for n < len(buffer) && p.err == nil {
+				var read int
+				read, p.err = inner.Read(buffer[n:])
+				n += read
+			}
 			p.filled <- buffer[:n] // there are as many places as buffers
-			switch {
-			case errors.Is(err, io.ErrUnexpectedEOF):
-				p.err = io.EOF
-				return
-			case err != nil:
-				p.err = err
+			if p.err != nil {
 				return
 			}
 		}
