@@ -52,6 +52,6 @@ func (versitygw) remote(endpoint string) map[string]string {
 	return map[string]string{
 		"type": "s3", "provider": "Other", "endpoint": endpoint, "region": storeRegion, "access_key_id": s3KeyID,
 		"secret_access_key": s3Secret, "no_check_bucket": "true",
-		"chunk_size": "64M", // the metadata of more than a few hundred parts exceed what ext4 stores of a file
+		"chunk_size": "64M", // versitygw lists the parts in an attribute, which ext4 limits to 4 KiB
 	}
 }
