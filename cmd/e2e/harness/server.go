@@ -6,6 +6,7 @@ import (
 	"flag"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -198,8 +199,12 @@ type Log struct {
 	text bytes.Buffer
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. Errors also go to the standard error of the test program,
+// which go test shows if a test fails.
 func (l *Log) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(`"level":"ERROR"`)) {
+		_, _ = os.Stderr.Write(p)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
