@@ -218,13 +218,18 @@ var allowed = map[string][]string{
 // commands lists the packages of cmd and bench that packages of commands may import.
 // Only the program and the harness of the end-to-end tests import the wiring.
 var commands = map[string][]string{
-	"cmd/bench":                       {"bench"},
-	"cmd/lakewarden":                  {"cmd/lakewarden/app"},
-	"cmd/lakewarden/app":              {"cmd/lakewarden/command", "cmd/lakewarden/config"},
+	"cmd/bench":      {"bench"},
+	"cmd/lakewarden": {"cmd/lakewarden/app"},
+	"cmd/lakewarden/app": {"cmd/lakewarden/command", "cmd/lakewarden/config", "cmd/lakewarden/engines", "cmd/lakewarden/lifecycle",
+		"cmd/lakewarden/login", "cmd/lakewarden/stores"},
+	"cmd/lakewarden/engines":          {"cmd/lakewarden/config", "cmd/lakewarden/lifecycle"},
+	"cmd/lakewarden/login":            {"cmd/lakewarden/config", "cmd/lakewarden/lifecycle", "cmd/lakewarden/stores"},
+	"cmd/lakewarden/stores":           {"cmd/lakewarden/config", "cmd/lakewarden/lifecycle"},
+	"cmd/lakewarden/lifecycle":        {},
 	"cmd/lakewarden/command":          {"cmd/lakewarden/command/demodata", "cmd/lakewarden/config"},
 	"cmd/lakewarden/command/demodata": {},
 	"cmd/lakewarden/config":           {},
-	"cmd/e2e/harness":                 {"cmd/lakewarden/app", "cmd/lakewarden/command", "cmd/lakewarden/config"},
+	"cmd/e2e/harness":                 {"cmd/lakewarden/app", "cmd/lakewarden/command", "cmd/lakewarden/config", "cmd/lakewarden/engines"},
 }
 
 // endToEnd lists the packages of cmd that the end-to-end tests may import.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/cmd/lakewarden/app"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/engines"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/worker"
@@ -30,7 +30,7 @@ const asProgram = "LAKEWARDEN_TEST_AS_PROGRAM"
 // and have the files of eng.
 func WorkerOptions(t testing.TB, eng *duckdb.Engine) worker.Options {
 	t.Helper()
-	opts, err := app.WorkerOptions(app.WorkerSetup{Extensions: eng.Verified()})
+	opts, err := engines.WorkerOptions(engines.WorkerSetup{Extensions: eng.Verified()})
 	require.NoError(t, err)
 	return opts
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/stores"
 	"github.com/lakewarden/lakewarden/engine/llm"
 	"github.com/lakewarden/lakewarden/engine/storage/kind"
 )
@@ -24,15 +26,15 @@ const forgetAnalysesEvery = time.Hour
 
 // newModelProviders returns the use cases of organisations' access to models. Their
 // addresses are checked like those of storage endpoints.
-func newModelProviders(settings config.Settings, store *authz.Store, remote *remoteStores) analysis.Providers {
+func newModelProviders(settings config.Settings, store *authz.Store, remote *stores.Remote) analysis.Providers {
 	operator := map[catalog.ModelFamily]analysis.Access{}
 	for family, set := range settings.Analysis.Families() {
 		operator[family] = analysis.Access{Key: set.Key, BaseURL: set.BaseURL}
 	}
 	return analysis.Providers{
-		Store: store, Keys: remote.keys, Operator: operator,
+		Store: store, Keys: remote.Keys, Operator: operator,
 		CheckURL: func(ctx context.Context, field, address string) error {
-			return kind.CheckURL(ctx, remote.egress, field, address)
+			return kind.CheckURL(ctx, remote.Egress, field, address)
 		},
 		Models: models,
 	}
@@ -49,14 +51,14 @@ func models() []analysis.Model {
 
 // newAnalyses returns the use cases of analyses.
 func newAnalyses(
-	background context.Context, settings config.Settings, store *authz.Store, remote *remoteStores, rules table.Rules, queries *query.Service,
-	stored query.Stored, operations operation.Service, registry *prometheus.Registry, log *slog.Logger, s *Service,
+	background context.Context, settings config.Settings, store *authz.Store, remote *stores.Remote, rules table.Rules,
+	queries *query.Service, stored query.Stored, operations operation.Service, registry *prometheus.Registry, log *slog.Logger, parts *lifecycle.Group,
 ) *analysis.Service {
 	return &analysis.Service{
 		Store: store, Tables: queries.Tables, Rules: rules, Queries: queries, Stored: stored, Operations: operations, Audit: queries.Audit,
 		Metrics: analysis.NewMetrics(registry), Cache: analysis.NewCache(), Turns: analysis.NewTurns(),
 		Timeout: settings.MaxTimeout,
-		Limits:  newAnalysisLimits(background, settings, store, log, s),
+		Limits:  newAnalysisLimits(background, settings, store, log, parts),
 		Words: analysis.Words{
 			Providers: newModelProviders(settings, store, remote), Connect: newModelClients(settings, remote).connect,
 			VendorName: modelNames(settings).VendorName,
@@ -72,8 +74,8 @@ type modelClients struct {
 	timeout            time.Duration
 }
 
-func newModelClients(settings config.Settings, remote *remoteStores) modelClients {
-	confined := egressClient(remote.egress)
+func newModelClients(settings config.Settings, remote *stores.Remote) modelClients {
+	confined := stores.EgressClient(remote.Egress)
 	confined.Timeout = 0 // each try has its own
 	return modelClients{
 		operator: &http.Client{Transport: http.DefaultTransport}, confined: confined, timeout: settings.Analysis.ModelTimeout,
@@ -104,7 +106,7 @@ func modelNames(settings config.Settings) llm.Names {
 
 // newAnalysisLimits returns the limits of analyses, and starts the removal of old counts.
 func newAnalysisLimits(
-	background context.Context, settings config.Settings, store *authz.Store, log *slog.Logger, s *Service,
+	background context.Context, settings config.Settings, store *authz.Store, log *slog.Logger, parts *lifecycle.Group,
 ) analysis.Limits {
 	set := &settings.Analysis
 	limits := analysis.Limits{
@@ -114,7 +116,7 @@ func newAnalysisLimits(
 	for id, model := range set.Models {
 		limits.Prices[id] = analysis.Price{Input: model.InputPrice, Output: model.OutputPrice}
 	}
-	s.every(background, forgetAnalysesEvery, func(ctx context.Context) {
+	parts.Every(background, forgetAnalysesEvery, func(ctx context.Context) {
 		if err := limits.Sweep(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("old counts of analyses not removed", "error", err)
 		}

@@ -17,7 +17,7 @@ func limitsOf(settings config.Settings) v1.Limits {
 		RefusedCredentialsPerMinute: middleware.DefaultFailureRate.PerMinute, ClientTokensPerMinute: oauth2.TokenRate.PerMinute,
 		OrganisationAnalysesPerMinute: settings.Analysis.PerMinute, OrganisationAnalysisTokensPerDay: settings.Analysis.TokensPerDay,
 		QueryTimeoutMS: settings.QueryTimeout.Milliseconds(), MaxQueryTimeoutMS: settings.MaxTimeout.Milliseconds(),
-		StatementMemoryBytes: settings.Lease * mib, StatementTempBytes: settings.TempBytes * mib, StatementThreads: settings.Threads,
-		StoredResultBytes: settings.ResultBytes * mib, PageSize: 1000,
+		StatementMemoryBytes: settings.Lease * config.MiB, StatementTempBytes: settings.TempBytes * config.MiB,
+		StatementThreads: settings.Threads, StoredResultBytes: settings.ResultBytes * config.MiB, PageSize: 1000,
 	}
 }

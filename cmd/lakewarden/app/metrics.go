@@ -11,11 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lakewarden/lakewarden/api"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
 // serveMetrics serves /metrics on a separate address, if one is set. It ends with the
 // service, after the drain, so that metrics show the drain.
-func serveMetrics(ctx context.Context, address string, registry *prometheus.Registry, s *Service) error {
+func serveMetrics(ctx context.Context, address string, registry *prometheus.Registry, log *slog.Logger, parts *lifecycle.Group) error {
 	if address == "" {
 		return nil
 	}
@@ -26,18 +27,18 @@ func serveMetrics(ctx context.Context, address string, registry *prometheus.Regi
 	server := &http.Server{
 		Handler: api.MetricsHandler(registry), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = server.Serve(l) // always returns an error
 	}()
-	s.onClose(func(context.Context) error {
+	parts.OnClose(func(context.Context) error {
 		err := server.Close()
 		<-done
 		return err
 	})
-	s.log.Info("serving metrics", "address", l.Addr().String())
+	log.Info("serving metrics", "address", l.Addr().String())
 	return nil
 }

@@ -15,22 +15,23 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
 // newMoves starts to finish the moves that ended processes have left.
 func newMoves(
 	background context.Context, settings config.Settings, holder string, store *authz.Store, queries *query.Service, data *lake.Lake,
 	operations longwork.Service, leases write.Leases, sharing storageops.Sharing, registry prometheus.Registerer,
-	log *slog.Logger, s *Service,
+	log *slog.Logger, parts *lifecycle.Group,
 ) *storageops.Moves {
 	moves := storageops.NewMoves(storageops.MoveOptions{
 		Store: store, Lake: data, Tables: queries.Tables, Operations: operations, Leases: leases, Audit: queries.Audit, Logger: log,
 		Registerer: registry, Refresh: sharing.Refresh, Oldest: queries.Revocations.Oldest, Describe: operationProblem,
 		Holder: cmp.Or(holder, replicaName()), Longest: settings.MaxTimeout,
 	})
-	s.onClose(func(ctx context.Context) error { // others need not wait for statements that have ended
+	parts.OnClose(func(ctx context.Context) error { // others need not wait for statements that have ended
 		return store.ForgetReads(authz.System(ctx, "reads of a replica"), moves.Holder, time.Now().Add(-time.Hour))
 	})
-	s.background(background, moves.Run)
+	parts.Background(background, moves.Run)
 	return moves
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/stores"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
@@ -25,21 +27,21 @@ import (
 // operation.
 const operationPatience = 30 * time.Second
 
-// newOperations starts the runner of operations. It stops before the parts that
-// operations use.
+// newOperations starts the runner of operations. It stops before the parts that operations use,
+// or when the returned function is called, at the beginning of the drain.
 func newOperations(
 	background context.Context, settings config.Settings, store *authz.Store, sessions revocation.Sessions, queries *query.Service,
-	metrics *objstore.Metrics, log *slog.Logger, s *Service,
-) (longwork.Service, query.Stored, error) {
-	bucket, closer, err := openResults(background, settings, log)
+	metrics *objstore.Metrics, log *slog.Logger, parts *lifecycle.Group,
+) (longwork.Service, query.Stored, func(context.Context) error, error) {
+	bucket, closer, err := stores.OpenResults(background, settings, log)
 	if err != nil {
-		return longwork.Service{}, query.Stored{}, err
+		return longwork.Service{}, query.Stored{}, nil, err
 	}
-	s.onClose(func(context.Context) error { return closer.Close() })
+	parts.OnClose(func(context.Context) error { return closer.Close() })
 	stored := query.Stored{
-		Queries: queries, OrgBytes: settings.ResultsOrgBytes * mib,
+		Queries: queries, OrgBytes: settings.ResultsOrgBytes * config.MiB,
 		Results: query.Results{
-			Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(settings.DataDir, "tmp"), MaxBytes: settings.ResultBytes * mib,
+			Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(settings.DataDir, "tmp"), MaxBytes: settings.ResultBytes * config.MiB,
 		},
 	}
 	// Half of the turns are reserved for callers that wait for an answer.
@@ -48,7 +50,7 @@ func newOperations(
 		Discard: stored.Results.Discard, Revocations: queries.Revocations, Sessions: sessions, Audit: queries.Audit, Logger: log,
 	})
 	var ended sync.Once
-	s.endWork = func(ctx context.Context) error {
+	endWork := func(ctx context.Context) error {
 		ended.Do(func() {
 			if stored.Runner.Close(ctx) != nil {
 				log.Warn("some operations did not end in time and are lost")
@@ -56,8 +58,8 @@ func newOperations(
 		})
 		return nil
 	}
-	s.onClose(s.endWork)
-	return longwork.Service{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
+	parts.OnClose(endWork)
+	return longwork.Service{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, endWork, nil
 }
 
 // replicaName differs after each start, so that operations of an earlier process are

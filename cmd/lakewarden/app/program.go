@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/command"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/engines"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/stores"
 )
 
 // Main runs the command named by the arguments of the process until it ends or a signal
@@ -17,9 +19,9 @@ import (
 func Main(version string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := exceptLoopback()
+	err := engines.ExceptLoopback()
 	if err == nil {
-		program := command.Program{Version: version, Serve: Serve, Work: Work, Local: Local}
+		program := command.Program{Version: version, Serve: Serve, Work: engines.Work, Local: stores.Local}
 		err = program.Run(ctx, os.Stdout, os.Args[1:])
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -8,6 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
 // purgeInterval is the interval between searches for organisations to purge.
@@ -15,8 +16,9 @@ const purgeInterval = time.Hour
 
 // purgeOrganisations removes the records of organisations that can no longer be restored,
 // at the start and then periodically. Replicas may do so at the same time.
-func (s *Service) purgeOrganisations(ctx context.Context, store *authz.Store, auditor *caller.Auditor, log *slog.Logger) {
+func purgeOrganisations(
+	ctx context.Context, store *authz.Store, auditor *caller.Auditor, log *slog.Logger, parts *lifecycle.Group,
+) {
 	purge := identity.Purge{Store: store, Audit: auditor, Logger: log}
-	s.background(ctx, purge.Run)
-	s.every(ctx, purgeInterval, purge.Run)
+	parts.Repeat(ctx, purgeInterval, purge.Run)
 }

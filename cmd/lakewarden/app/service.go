@@ -19,7 +19,6 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
-	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/query"
@@ -27,16 +26,15 @@ import (
 	storageops "github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/api/ops/write"
-	"github.com/lakewarden/lakewarden/auth"
-	"github.com/lakewarden/lakewarden/auth/apikey"
-	"github.com/lakewarden/lakewarden/auth/jwt"
 	signin "github.com/lakewarden/lakewarden/auth/sqlstore"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
-	"github.com/lakewarden/lakewarden/catalog/principal"
-	"github.com/lakewarden/lakewarden/catalog/secret"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/engines"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/login"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/stores"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -45,8 +43,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine/worker"
 	"github.com/lakewarden/lakewarden/sessions"
 )
-
-const mib = int64(1) << 20
 
 // sweepSandboxesEvery is the interval in which unused tables of sandboxes are dropped.
 const sweepSandboxesEvery = time.Hour
@@ -86,65 +82,20 @@ func Serve(ctx context.Context, settings config.Settings, version string) error 
 	return errors.Join(err, s.Close(settings.DrainTimeout))
 }
 
-// Service is the server with the parts to close after it, in order of construction.
+// Service is the server with the parts to close after it.
 type Service struct {
-	Server  api.Server
-	log     *slog.Logger
-	closers []func(context.Context) error
-	// endWork ends the operations. It is called at the beginning of the drain, and the
-	// parts that operations need are closed after it. Only the first call has an
-	// effect.
-	endWork func(context.Context) error
-}
-
-func (s *Service) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
-
-// background runs f until its context ends, at the latest when the service is closed.
-func (s *Service) background(ctx context.Context, f func(context.Context)) {
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f(ctx)
-	}()
-	s.onClose(func(context.Context) error {
-		stop()
-		<-done
-		return nil
-	})
-}
-
-// every runs f in intervals until ctx ends or the service closes.
-func (s *Service) every(ctx context.Context, interval time.Duration, f func(context.Context)) {
-	s.background(ctx, func(ctx context.Context) {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				f(ctx)
-			}
-		}
-	})
+	Server api.Server
+	parts  lifecycle.Group
 }
 
 // Close closes the parts of the service within limit, in reverse order.
-func (s *Service) Close(limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	var errs []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		errs = append(errs, s.closers[i](ctx))
-	}
-	return errors.Join(errs...)
-}
+func (s *Service) Close(limit time.Duration) error { return s.parts.Close(limit) }
 
 // New builds the server and starts its background work. The caller serves
 // Server and then calls Close.
 func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts Options) (_ *Service, err error) {
-	s := &Service{log: log}
+	s := &Service{}
+	parts := &s.parts
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close(time.Second*10))
@@ -161,13 +112,13 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
-	s.onClose(func(context.Context) error { return raw.Close() })
+	parts.OnClose(func(context.Context) error { return raw.Close() })
 	store := authz.New(raw)
 
 	background, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "server"))
 	signIns := signin.New(raw.DB())
 	revocations := revocation.New(store, revocation.Options{Sessions: signIns, Logger: log})
-	s.onClose(func(context.Context) error {
+	parts.OnClose(func(context.Context) error {
 		stop()
 		epochs.Wait()
 		return nil
@@ -177,35 +128,25 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	}
 
 	auditor := caller.NewAuditor(background, store, log)
-	s.onClose(func(context.Context) error { auditor.Close(); return nil })
-	keyring, err := newKeyring(ctx, background, settings, store, opts.KeyClock, log, registry, s)
+	parts.OnClose(func(context.Context) error { auditor.Close(); return nil })
+	keyring, err := newKeyring(ctx, background, settings, store, opts.KeyClock, log, registry, parts)
 	if err != nil {
 		return nil, err
 	}
-	signing, err := newSigningKeys(ctx, background, raw, signIns, keyring, log, s)
+	remote := stores.NewRemote(settings, store, keyring)
+	parts.OnClose(func(context.Context) error { remote.Close(); return nil })
+	people, err := login.New(ctx, background, login.Options{
+		Settings: settings, Catalog: raw, Store: store, SignIns: signIns, Remote: remote, Epochs: epochs, Audit: auditor,
+		Registerer: registry, Logger: log, Parts: parts,
+	})
 	if err != nil {
 		return nil, err
 	}
-	authenticator, tokens, err := newAuthenticator(settings, log, principal.New(store), ownIssuer(settings, signing, signIns), epochs, s)
+	buckets := stores.Buckets{Metrics: objstore.NewMetrics(registry), Roots: stores.NewLocalRoots(settings, store), Remote: remote}
+	queries, data, err := newQueries(ctx, settings, opts, store, buckets, epochs, revocations, auditor, registry, log, parts)
 	if err != nil {
 		return nil, err
 	}
-	mails, err := newMails(background, settings, log, s)
-	if err != nil {
-		return nil, err
-	}
-	invitations := identity.Invitations{
-		Store: store, Mail: mails, Audit: auditor, Refusals: throttle.NewRefusals(nil), Sent: throttle.NewMailings(nil),
-		PublicURL: settings.PublicURL,
-	}
-	people := newPeople(settings, store, signIns, mails, auditor, invitations)
-	flows := newAuthorizationServer(settings, store, signIns, signing, tokens, people.pages, auditor, log)
-	queries, data, opener, err := newQueries(ctx, settings, opts, store, keyring, epochs, revocations, auditor, registry, s)
-	if err != nil {
-		return nil, err
-	}
-	signOn := newSingleSignOn(background, settings, store, signIns, opener.remote, flows, auditor, registry, log, s)
-	people.pages.SSO = signOn.signIn
 
 	// Commits of other writers are checked against the rules of their tables.
 	foreign := &maintain.ForeignCommits{
@@ -213,36 +154,36 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
 	}
 	foreign.Watch()
-	s.background(background, foreign.Run)
+	parts.Background(background, foreign.Run)
 	tables, discovery := queries.Tables, storageops.Discovery{Store: store, Lake: data, Logs: storageops.NewKnownLogs()}
 	// Replicas announce their commits to remote tables, so that others need not refresh
 	// once a second.
 	data.Announce = store.AnnounceCommit
-	s.background(background, func(ctx context.Context) { data.Follow(store.WatchCommits(ctx)) })
+	parts.Background(background, func(ctx context.Context) { data.Follow(store.WatchCommits(ctx)) })
 
-	s.every(background, settings.DiscoveryEvery, func(ctx context.Context) {
+	parts.Every(background, settings.DiscoveryEvery, func(ctx context.Context) {
 		if err := discovery.All(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("periodic discovery", "error", err)
 		}
 	})
 
-	s.background(background, access.NewSessionGuard(store, queries.Pool, epochs.Current, log).Run)
-	countCredentials(background, store, registry, s)
+	parts.Background(background, access.NewSessionGuard(store, queries.Pool, epochs.Current, log).Run)
+	countCredentials(background, store, registry, log, parts)
 
 	sandboxes := maintain.Sandboxes{Store: store, Lake: data, Now: time.Now, Logger: log}
 	purged := admin.PurgedSandboxes{Store: store, Root: settings.SandboxRoot}
-	s.every(background, sweepSandboxesEvery, func(ctx context.Context) {
+	parts.Every(background, sweepSandboxesEvery, func(ctx context.Context) {
 		if err := errors.Join(sandboxes.Sweep(ctx), purged.Sweep(ctx)); err != nil && ctx.Err() == nil {
 			log.Warn("sandboxes not swept", "error", err)
 		}
 	})
 
-	operations, stored, err := newOperations(background, settings, store, signIns, queries, opener.metrics, log, s)
+	operations, stored, endWork, err := newOperations(background, settings, store, signIns, queries, buckets.Metrics, log, parts)
 	if err != nil {
 		return nil, err
 	}
 
-	leases, err := newWriteLeases(background, settings, opts.Holder, store, log, s)
+	leases, err := newWriteLeases(background, settings, opts.Holder, store, log, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -250,12 +191,12 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
-	writes, err := newWrites(background, settings, store, queries, leases, registry, log, s)
+	writes, err := newWrites(background, settings, store, queries, leases, registry, log, parts)
 	if err != nil {
 		return nil, err
 	}
 
-	domains := newDomains(background, opts.Holder, store, queries, writes, operations, log, s)
+	domains := newDomains(background, opts.Holder, store, queries, writes, operations, log, parts)
 	room, err := newSpill(settings, registry)
 	if err != nil {
 		return nil, err
@@ -271,95 +212,80 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Store: store, Tables: tables, Domains: writes.Domains, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check,
 		Revocations: revocations, Leases: leases, Operations: operations,
 	}
-	analyses := newAnalyses(background, settings, store, opener.remote, rules, queries, stored, operations, registry, log, s)
-	s.purgeOrganisations(background, store, auditor, log)
+	analyses := newAnalyses(background, settings, store, remote, rules, queries, stored, operations, registry, log, parts)
+	purgeOrganisations(background, store, auditor, log, parts)
 	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, identity.Clients{Store: store}
-	sharing := newSharing(background, settings, store, discovery, auditor, log, s)
+	sharing := newSharing(background, settings, store, discovery, auditor, log, parts)
 	router, _ := api.NewRouter(api.Deps{
 		Lifecycles: identity.Organisations{Store: store, Audit: auditor}, Self: identity.Self{Store: store},
-		Users: identity.Users{Store: store, Invitations: invitations}, Invitations: invitations,
-		ProviderLinks: newProviderLinks(settings, signIns, opener.remote, auditor), PublicURL: settings.PublicURL,
+		Users: identity.Users{Store: store, Invitations: people.Invitations}, Invitations: people.Invitations,
+		ProviderLinks: people.ProviderLinks, PublicURL: settings.PublicURL,
 		Analyses:    analyses,
-		SSOSettings: signOn.settings, SSO: signOn.signIn, SSOLogout: signOn.logout,
+		SSOSettings: people.SSOSettings, SSO: people.SSO, SSOLogout: people.SSOLogout,
 		Clients: clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
 		OAuth: oauth2.Server{
-			Issuer: settings.PublicURL, Flows: flows, Keys: signing, Registration: oauth2.Registration{Clients: clients, Audit: auditor},
+			Issuer: settings.PublicURL, Flows: people.Flows, Keys: people.Signing,
+			Registration: oauth2.Registration{Clients: clients, Audit: auditor},
 		},
 		Keys: apiKeys, Organisations: admin.Organisations{Store: store, SandboxRoot: settings.SandboxRoot},
 		Members: admin.Members{Store: store}, Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
-		Storage: newStorageConfigs(store, opener, discovery, auditor),
-		Sharing: sharing, Moves: newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, sharing, registry, log, s),
+		Storage:    newStorageConfigs(store, buckets, discovery, auditor),
+		Sharing:    sharing,
+		Moves:      newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, sharing, registry, log, parts),
 		TableRules: rules,
 		Domains:    domains,
 		Tables:     tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
 		Inference:   newInference(settings, store, queries, writes),
 		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
 		Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
-		Passwords:  people.passwords, Recovery: people.recovery, Pages: people.pages,
+		Passwords:  people.Passwords, Recovery: people.Recovery, Pages: people.Pages,
 		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(settings),
-		Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
+		Auditor: auditor, Authenticator: people.Authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: settings.MetricsAddr != "",
 		Rate:             middleware.Rate{PerMinute: settings.RatePerMinute, Burst: settings.RateBurst},
 		OrganisationRate: middleware.Rate{PerMinute: settings.RateOrgPerMinute, Burst: settings.RateOrgBurst},
 		TrustedProxies:   proxies, Version: opts.Version,
 	})
-	if err := serveMetrics(ctx, settings.MetricsAddr, registry, s); err != nil {
+	if err := serveMetrics(ctx, settings.MetricsAddr, registry, log, parts); err != nil {
 		return nil, err
 	}
 	s.Server = api.Server{
-		Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Shutdown: s.endWork,
+		Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Shutdown: endWork,
 	}
 	return s, nil
 }
 
-func newAuthenticator(
-	settings config.Settings, log *slog.Logger, members principal.Source, own jwt.Issuer, epochs *revocation.Epochs, s *Service,
-) (auth.Authenticator, *jwt.Authenticator, error) {
-	keys := apikey.New(members, apikey.Options{Epoch: epochs.Current, Logger: log})
-	s.onClose(func(context.Context) error { keys.Close(); return nil })
-	issuers, err := issuersOf(settings)
-	if err != nil {
-		return nil, nil, err
-	}
-	tokens, err := jwt.New(members, append(issuers, own), jwt.Options{Epoch: epochs.Current})
-	if err != nil {
-		return nil, nil, err
-	}
-	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, tokens, nil
-}
-
+// newQueries starts the engine and returns the service of statements, with the tables that it reads.
 func newQueries(
-	ctx context.Context, settings config.Settings, opts Options, store *authz.Store, keyring *secret.Keyring,
-	epochs *revocation.Epochs, revocations *revocation.Watcher, auditor *caller.Auditor, registry *prometheus.Registry, s *Service,
-) (*query.Service, *lake.Lake, buckets, error) {
-	remote := newRemoteStores(settings, store, keyring)
-	s.onClose(func(context.Context) error { remote.clients.Close(); return nil })
-	opener := buckets{metrics: objstore.NewMetrics(registry), roots: newLocalRoots(settings, store), remote: remote}
+	ctx context.Context, settings config.Settings, opts Options, store *authz.Store, buckets stores.Buckets,
+	epochs *revocation.Epochs, revocations *revocation.Watcher, auditor *caller.Auditor, registry *prometheus.Registry,
+	log *slog.Logger, parts *lifecycle.Group,
+) (*query.Service, *lake.Lake, error) {
 	parser := duckdb.NewParser()
-	s.onClose(func(context.Context) error { return parser.Close() })
-	eng, err := newEngine(ctx, settings, parser, registry, s)
+	parts.OnClose(func(context.Context) error { return parser.Close() })
+	eng, err := engines.New(ctx, settings, parser, registry, log, parts)
 	if err != nil {
-		return nil, nil, opener, err
+		return nil, nil, err
 	}
-	remotely, err := readRemotely(ctx, settings, eng, store, opener, registry, s)
+	remotely, err := stores.ReadRemotely(ctx, settings, eng, store, buckets, registry, log, parts)
 	if err != nil {
-		return nil, nil, opener, err
+		return nil, nil, err
 	}
 	pool := newPool(settings, remotely, eng, registry)
-	s.onClose(pool.Close)
-	data := lake.New(opener, delta.Options{EngineInfo: "Lakewarden/" + opts.Version})
+	parts.OnClose(pool.Close)
+	data := lake.New(buckets, delta.Options{EngineInfo: "Lakewarden/" + opts.Version})
 	data.Measure(registry)
-	tables := access.New(store, data, access.Options{Keys: keyring, Permissions: store, ReadLog: opts.ReadLog})
+	tables := access.New(store, data, access.Options{Keys: buckets.Remote.Keys, Permissions: store, ReadLog: opts.ReadLog})
 	queries := &query.Service{
 		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor,
 		Confirmed: epochs.Check, Revocations: revocations,
 		Metrics:       query.NewMetrics(registry),
 		EngineVersion: duckdb.Version(),
 		Limits: query.Limits{
-			DefaultTimeout: settings.QueryTimeout, MaxTimeout: settings.MaxTimeout, CopyBytes: query.CopyBytes(settings.Lease * mib),
+			DefaultTimeout: settings.QueryTimeout, MaxTimeout: settings.MaxTimeout, CopyBytes: query.CopyBytes(settings.Lease * config.MiB),
 		},
 	}
-	return queries, data, opener, nil
+	return queries, data, nil
 }
 
 // serverShare is the reciprocal of the largest part of the memory budget that is
@@ -376,12 +302,13 @@ func newPool(settings config.Settings, eng, inner engine.Engine, registry *prome
 		var own sessions.ProcessMemory
 		reclaim = workers.Reclaim
 		overhead = func(orgs []string) int64 {
-			return workers.Overhead(orgs) + min(own.Bytes(time.Now()), settings.Memory*mib/serverShare)
+			return workers.Overhead(orgs) + min(own.Bytes(time.Now()), settings.Memory*config.MiB/serverShare)
 		}
 	}
 	return sessions.New(eng, sessions.Options{
 		Overhead: overhead, Reclaim: reclaim,
-		Budget: settings.Memory * mib, Lease: settings.Lease * mib, MaxRunning: settings.MaxRunning, MaxQueued: settings.MaxQueued,
-		Threads: settings.Threads, TempBytes: settings.TempBytes * mib, Registerer: registry,
+		Budget: settings.Memory * config.MiB, Lease: settings.Lease * config.MiB, Threads: settings.Threads,
+		MaxRunning: settings.MaxRunning, MaxQueued: settings.MaxQueued,
+		TempBytes: settings.TempBytes * config.MiB, Registerer: registry,
 	})
 }

@@ -19,6 +19,6 @@ func newSpill(settings config.Settings, registry prometheus.Registerer) (*spill.
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	return spill.New(spill.Options{
-		Dir: dir, ServerBytes: settings.SpillBytes * mib, OwnerBytes: settings.SpillOrgBytes * mib, Registerer: registry,
+		Dir: dir, ServerBytes: settings.SpillBytes * config.MiB, OwnerBytes: settings.SpillOrgBytes * config.MiB, Registerer: registry,
 	}), nil
 }

@@ -2,91 +2,49 @@ package app
 
 import (
 	"context"
-	"strings"
+	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lakewarden/lakewarden/api/ops/admin"
-	"github.com/lakewarden/lakewarden/api/ops/lake"
-	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	storageops "github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
-	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/objstore/file"
-	"github.com/lakewarden/lakewarden/engine/storage"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/stores"
 )
 
-// buckets opens storage configurations with the compiled-in providers.
-type buckets struct {
-	metrics *objstore.Metrics
-	roots   localRoots
-	// remote is nil in commands that only use local storage.
-	remote *remoteStores
+// newStorageConfigs returns the use cases of storage configurations.
+func newStorageConfigs(
+	store *authz.Store, buckets stores.Buckets, discovery storageops.Discovery, auditor *caller.Auditor,
+) storageops.Configs {
+	return storageops.Configs{
+		Discovery: discovery, Store: store, LocalRoots: buckets.Roots.Of, Kinds: buckets.Remote.Kinds, Seal: buckets.Remote.Seal,
+		Ambient: buckets.Remote.Ambient, Audit: auditor, Now: time.Now,
+	}
 }
 
-var _ lake.Opener = buckets{}
+// countCredentialsEvery is the interval in which ending credentials are counted.
+const countCredentialsEvery = 5 * time.Minute
 
-// Local returns an opener for local storage and a function that returns the local roots
-// of an organisation.
-func Local(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error)) {
-	b := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: newLocalRoots(settings, store)}
-	return b, b.roots.of
-}
-
-// Bucket implements lake.Opener.
-func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (bucket objstore.Bucket, err error) {
-	switch {
-	case config.Kind == catalog.KindLocal:
-		bucket, err = b.local(ctx, config)
-	case b.remote != nil:
-		bucket, err = b.remote.of(ctx, config)
-	default:
-		err = lake.ErrStorageKind
-	}
-	if err != nil {
-		return nil, err
-	}
-	return objstore.Named(b.metrics.Wrap(bucket, string(config.Kind)), config.Name), nil
-}
-
-// local opens a local root. It resolves the path each time, because a link may have
-// been created after the configuration.
-func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (_ objstore.Bucket, err error) {
-	path, ok := strings.CutPrefix(string(config.Location), "file://")
-	if !ok {
-		return nil, lake.ErrStorageKind
-	}
-	roots := admin.SandboxRoots(b.roots.sandboxes)
-	if !config.Sandbox {
-		if roots.Allowed, err = b.roots.of(ctx, config.Org); err != nil {
-			return nil, err
+// countCredentials counts ending credentials at the start and from time to time.
+func countCredentials(ctx context.Context, store *authz.Store, registry prometheus.Registerer, log *slog.Logger, parts *lifecycle.Group) {
+	expiry := storageops.NewExpiry(store, time.Now, registry)
+	parts.Repeat(ctx, countCredentialsEvery, func(ctx context.Context) {
+		if err := expiry.Update(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("ending credentials not counted", "error", err)
 		}
-	}
-	if path, err = roots.Resolve(path, string(config.Org)); err != nil {
-		return nil, err
-	}
-	return file.New(path)
+	})
 }
 
-// localRoots holds the operator's directories for local storage. One that contains
-// {org} serves every organisation, each in its own directory. One that does not serves
-// the first organisation only, even after that was deleted, so that two tenants never
-// share a directory by accident.
-type localRoots struct {
-	configured []string
-	// sandboxes is the directory that contains those of the sandboxes.
-	sandboxes string
-	store     catalog.Organisations
-}
-
-func newLocalRoots(settings config.Settings, store *authz.Store) localRoots {
-	return localRoots{configured: settings.LocalRoots, sandboxes: settings.SandboxRoot, store: store}
-}
-
-func (l localRoots) of(ctx context.Context, org catalog.OrgID) ([]string, error) {
-	first, err := l.store.FirstOrganisation(authz.System(ctx, "local roots"))
-	if err != nil {
-		return nil, err
-	}
-	return storage.RootsOf(l.configured, string(org), first == org), nil
+// newSharing returns the attach of storage configurations. Their tables are discovered in
+// the background.
+func newSharing(
+	background context.Context, settings config.Settings, store *authz.Store, discovery storageops.Discovery, auditor *caller.Auditor,
+	log *slog.Logger, parts *lifecycle.Group,
+) storageops.Sharing {
+	refresher := storageops.NewRefresher(discovery, log)
+	parts.Background(background, refresher.Run)
+	return storageops.Sharing{Store: store, Audit: auditor, Window: settings.UndoWindow, Refresh: refresher.Refresh}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
 // forgetWritesEvery is the interval in which write leases of failed replicas are
@@ -25,9 +26,9 @@ const forgetWritesEvery = 10 * time.Minute
 // newWriteLeases ends the leases of a killed process of this data directory, so that no
 // operation waits for them.
 func newWriteLeases(
-	background context.Context, settings config.Settings, holder string, store *authz.Store, log *slog.Logger, s *Service,
+	background context.Context, settings config.Settings, holder string, store *authz.Store, log *slog.Logger, parts *lifecycle.Group,
 ) (write.Leases, error) {
-	leases := write.Leases{Store: store, Logger: log, Holder: holder, SandboxQuota: settings.SandboxQuota * mib}
+	leases := write.Leases{Store: store, Logger: log, Holder: holder, SandboxQuota: settings.SandboxQuota * config.MiB}
 	ended, err := leases.EndFormer(background)
 	if err != nil {
 		return leases, fmt.Errorf("write leases of an earlier process: %w", err)
@@ -35,7 +36,7 @@ func newWriteLeases(
 	if ended > 0 {
 		log.Info("ended write leases of an earlier process", "leases", ended)
 	}
-	s.every(background, forgetWritesEvery, func(ctx context.Context) {
+	parts.Every(background, forgetWritesEvery, func(ctx context.Context) {
 		if err := leases.Sweep(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("expired write leases not removed", "error", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
 // forgetKeysEvery is how often the keys of old requests are removed.
@@ -24,7 +25,7 @@ const forgetKeysEvery = time.Hour
 // belongs to one server, so files of earlier processes are removed.
 func newWrites(
 	background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases,
-	registry *prometheus.Registry, log *slog.Logger, s *Service,
+	registry *prometheus.Registry, log *slog.Logger, parts *lifecycle.Group,
 ) (write.Service, error) {
 	dir, err := filepath.Abs(filepath.Join(settings.DataDir, "writes"))
 	if err == nil {
@@ -41,9 +42,9 @@ func newWrites(
 		Parser: queries.Plans.Parser(), Pool: queries.Pool,
 		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit,
 		Leases: leases, Metrics: write.NewMetrics(registry), Logger: log,
-		Scratch: dir, StagedBytes: settings.TempBytes * mib, BodyRows: settings.BodyRows, Timeout: settings.MaxTimeout,
+		Scratch: dir, StagedBytes: settings.TempBytes * config.MiB, BodyRows: settings.BodyRows, Timeout: settings.MaxTimeout,
 	}
-	s.every(background, forgetKeysEvery, func(ctx context.Context) {
+	parts.Every(background, forgetKeysEvery, func(ctx context.Context) {
 		if err := writes.SweepKeys(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("expired idempotency keys not removed", "error", err)
 		}

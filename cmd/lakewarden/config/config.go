@@ -21,6 +21,9 @@ import (
 
 const envPrefix = "LAKEWARDEN_"
 
+// MiB is the number of bytes in the unit of settings of sizes.
+const MiB = int64(1) << 20
+
 // Settings holds all settings of the server. The tag is the key in the YAML file. The
 // environment variable is the key in upper case after LAKEWARDEN_.
 type Settings struct {

@@ -1,13 +1,11 @@
-package app
+package stores
 
 import (
 	"context"
 	"time"
 
-	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/auth/provider"
-	signin "github.com/lakewarden/lakewarden/auth/sqlstore"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/secret"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
@@ -23,16 +21,7 @@ func newProviderApps(settings config.Settings, store catalog.Store, keys *secret
 	for name, changed := range settings.Providers {
 		presets[name] = provider.Preset(changed)
 	}
-	return identity.ProviderApps{Store: store, Providers: provider.New(presets, egressClient(egress)), Keys: keys}
-}
-
-// newProviderLinks returns the use cases of links to OAuth providers.
-func newProviderLinks(
-	settings config.Settings, signIns *signin.Store, remote *remoteStores, auditor *caller.Auditor,
-) identity.ProviderLinks {
-	return identity.ProviderLinks{
-		Apps: remote.apps, States: signIns, Sessions: signIns, Browsers: signIns, PublicURL: settings.PublicURL, Audit: auditor,
-	}
+	return identity.ProviderApps{Store: store, Providers: provider.New(presets, EgressClient(egress)), Keys: keys}
 }
 
 // delegatedTokens returns the access tokens of the owners of delegated storage.

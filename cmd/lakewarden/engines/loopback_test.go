@@ -1,10 +1,12 @@
-package app
+package engines_test
 
 import (
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/engines"
 )
 
 func TestLoopbackIsExceptedFromProxies(t *testing.T) {
@@ -13,7 +15,7 @@ func TestLoopbackIsExceptedFromProxies(t *testing.T) {
 	} {
 		t.Setenv("NO_PROXY", c.upper)
 		t.Setenv("no_proxy", c.lower)
-		require.NoError(t, exceptLoopback())
+		require.NoError(t, engines.ExceptLoopback())
 		require.Equal(t, c.want, os.Getenv("NO_PROXY"))
 		require.Equal(t, c.want, os.Getenv("no_proxy"))
 	}

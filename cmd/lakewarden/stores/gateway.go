@@ -1,8 +1,9 @@
-package app
+package stores
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,28 +14,29 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// readRemotely lets the sessions of an engine read remote stores through a gateway,
-// which is closed with the service.
-func readRemotely(
+// ReadRemotely lets the sessions of an engine read remote stores through a gateway,
+// which is closed with parts.
+func ReadRemotely(
 	ctx context.Context, settings config.Settings, inner engine.Engine, store configLists, opener lake.Opener,
-	registry prometheus.Registerer, s *Service,
+	registry prometheus.Registerer, log *slog.Logger, parts *lifecycle.Group,
 ) (engine.Engine, error) {
 	dir := filepath.Join(settings.DataDir, "cache")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	g, err := gateway.New(gateway.Options{
-		MemoryBytes: settings.CacheMemory * mib, DiskBytes: settings.CacheDisk * mib, Dir: dir, Registerer: registry, Logger: s.log,
+		MemoryBytes: settings.CacheMemory * config.MiB, DiskBytes: settings.CacheDisk * config.MiB, Dir: dir, Registerer: registry, Logger: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	s.onClose(func(context.Context) error { return g.Close() })
+	parts.OnClose(func(context.Context) error { return g.Close() })
 	remotely := gateway.NewEngine(inner, g, func(ctx context.Context, owner, bucket string) (gateway.Location, error) {
 		id, err := lake.RemoteConfig(bucket)
 		if err != nil {
@@ -56,9 +58,9 @@ func readRemotely(
 		return gateway.Location{Bucket: bucket, Identity: identityOf(c), Store: reopened, Prefixes: []string{""}}, err
 	})
 	remotely.RefuseLogs = settings.Isolation == config.IsolationNone
-	s.every(context.WithoutCancel(ctx), forgetBlocksEvery, func(ctx context.Context) {
+	parts.Every(context.WithoutCancel(ctx), forgetBlocksEvery, func(ctx context.Context) {
 		if err := forgetBlocks(ctx, g.Retain, store); err != nil && ctx.Err() == nil {
-			s.log.Warn("blocks of deleted storage not dropped", "error", err)
+			log.Warn("blocks of deleted storage not dropped", "error", err)
 		}
 	})
 	return remotely, nil

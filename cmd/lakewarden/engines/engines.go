@@ -1,8 +1,9 @@
-package app
+package engines
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -10,15 +11,17 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/worker"
 )
 
-// newEngine verifies the engine's files, attacks both barriers, and returns the engine
+// New verifies the engine's files, attacks both barriers, and returns the engine
 // for sessions: child processes, one for each organisation, or this process.
-func newEngine(
-	ctx context.Context, settings config.Settings, parser *duckdb.Parser, registry prometheus.Registerer, s *Service,
+func New(
+	ctx context.Context, settings config.Settings, parser *duckdb.Parser, registry prometheus.Registerer, log *slog.Logger,
+	parts *lifecycle.Group,
 ) (engine.Engine, error) {
 	temp := filepath.Join(settings.DataDir, "tmp")
 	if err := os.MkdirAll(temp, 0o700); err != nil {
@@ -37,18 +40,18 @@ func newEngine(
 		return nil, errors.Join(err, here.Close())
 	}
 	if settings.Isolation == config.IsolationNone {
-		s.onClose(func(context.Context) error { return here.Close() })
+		parts.OnClose(func(context.Context) error { return here.Close() })
 		return here, nil
 	}
 	opts, err := WorkerOptions(WorkerSetup{Extensions: here.Verified()})
 	if err = errors.Join(err, here.Close()); err != nil {
 		return nil, err
 	}
-	opts.TempDir, opts.Logger, opts.Registerer = temp, s.log, registry
+	opts.TempDir, opts.Logger, opts.Registerer = temp, log, registry
 	there, err := worker.New(opts)
 	if err != nil {
 		return nil, err
 	}
-	s.onClose(func(context.Context) error { return there.Close() })
+	parts.OnClose(func(context.Context) error { return there.Close() })
 	return there, nil
 }

@@ -1,4 +1,4 @@
-package app
+package stores_test
 
 import (
 	"log/slog"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/stores"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
@@ -33,7 +34,7 @@ func TestAServerDoesNotStartWithAPlaceOfResultsThatItMayNotUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := sound
 			change(&c)
-			_, _, err := openResults(t.Context(), c, slog.New(slog.DiscardHandler))
+			_, _, err := stores.OpenResults(t.Context(), c, slog.New(slog.DiscardHandler))
 			require.ErrorContains(t, err, "results_url: ")
 			require.NotContains(t, err.Error(), c.ResultsSecretAccessKey)
 		})

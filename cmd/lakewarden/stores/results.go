@@ -1,4 +1,4 @@
-package app
+package stores
 
 import (
 	"context"
@@ -19,11 +19,11 @@ import (
 // resultsTrial bounds the test of the results bucket at start.
 const resultsTrial = 10 * time.Second
 
-// openResults opens the location of stored results, which Verify has checked. It
+// OpenResults opens the location of stored results, which Verify has checked. It
 // removes partial files of ended processes from a folder. A missing bucket or one
 // without the necessary permissions is reported now rather than when the first result
 // is stored. A bucket that does not respond is accepted, because it may do so later.
-func openResults(ctx context.Context, settings config.Settings, log *slog.Logger) (objstore.Bucket, io.Closer, error) {
+func OpenResults(ctx context.Context, settings config.Settings, log *slog.Logger) (objstore.Bucket, io.Closer, error) {
 	place, err := settings.Results()
 	if err != nil {
 		return nil, nil, err

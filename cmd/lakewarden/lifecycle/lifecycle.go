@@ -1,0 +1,64 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Group holds the parts of a server that are to be closed. The zero value is empty. It is not
+// safe for concurrent use.
+type Group struct {
+	closers []func(context.Context) error
+}
+
+// OnClose adds a part, which f closes.
+func (g *Group) OnClose(f func(context.Context) error) { g.closers = append(g.closers, f) }
+
+// Background runs f until its context ends, at the latest when the group is closed.
+func (g *Group) Background(ctx context.Context, f func(context.Context)) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(ctx)
+	}()
+	g.OnClose(func(context.Context) error {
+		stop()
+		<-done
+		return nil
+	})
+}
+
+// Every runs f in intervals, first after one interval, until ctx ends or the group is closed.
+func (g *Group) Every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	g.Background(ctx, func(ctx context.Context) {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				f(ctx)
+			}
+		}
+	})
+}
+
+// Repeat runs f at once and then in intervals, until ctx ends or the group is closed.
+func (g *Group) Repeat(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	g.Background(ctx, f)
+	g.Every(ctx, interval, f)
+}
+
+// Close closes the parts within limit. It closes all of them, whatever the errors of others.
+func (g *Group) Close(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var errs []error
+	for i := len(g.closers) - 1; i >= 0; i-- {
+		errs = append(errs, g.closers[i](ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,53 @@
+package lifecycle_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
+)
+
+func TestPartsCloseInReverseOrderAndAllOfThem(t *testing.T) {
+	var g lifecycle.Group
+	var closed []string
+	first, second := errors.New("first"), errors.New("second")
+	g.OnClose(func(context.Context) error { closed = append(closed, "first"); return first })
+	running := make(chan struct{})
+	g.Background(t.Context(), func(ctx context.Context) {
+		close(running)
+		<-ctx.Done()
+		closed = append(closed, "background")
+	})
+	g.OnClose(func(context.Context) error { closed = append(closed, "second"); return second })
+	<-running
+	err := g.Close(time.Minute)
+	require.ErrorIs(t, err, first)
+	require.ErrorIs(t, err, second)
+	require.Equal(t, []string{"second", "background", "first"}, closed)
+}
+
+func TestEveryRunsUntilItsContextEnds(t *testing.T) {
+	var g lifecycle.Group
+	ctx, stop := context.WithCancel(t.Context())
+	runs := 0
+	third := make(chan struct{})
+	g.Every(ctx, time.Millisecond, func(context.Context) {
+		if runs++; runs == 3 {
+			stop()
+			close(third)
+		}
+	})
+	<-third
+	require.NoError(t, g.Close(time.Minute))
+	require.Equal(t, 3, runs)
+}
+
+func TestClosingEndsAtItsLimit(t *testing.T) {
+	var g lifecycle.Group
+	g.OnClose(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+	require.ErrorIs(t, g.Close(time.Millisecond), context.DeadlineExceeded)
+}

@@ -1,0 +1,94 @@
+package stores
+
+import (
+	"context"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api/ops/admin"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/storage"
+)
+
+// Buckets opens storage configurations with the compiled-in providers.
+type Buckets struct {
+	Metrics *objstore.Metrics
+	Roots   LocalRoots
+	// Remote is nil in commands that only use local storage.
+	Remote *Remote
+}
+
+var _ lake.Opener = Buckets{}
+
+// Local returns an opener for local storage and a function that returns the local roots
+// of an organisation.
+func Local(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error)) {
+	b := Buckets{Metrics: objstore.NewMetrics(prometheus.NewRegistry()), Roots: NewLocalRoots(settings, store)}
+	return b, b.Roots.Of
+}
+
+// Bucket implements lake.Opener.
+func (b Buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (bucket objstore.Bucket, err error) {
+	switch {
+	case config.Kind == catalog.KindLocal:
+		bucket, err = b.local(ctx, config)
+	case b.Remote != nil:
+		bucket, err = b.Remote.of(ctx, config)
+	default:
+		err = lake.ErrStorageKind
+	}
+	if err != nil {
+		return nil, err
+	}
+	return objstore.Named(b.Metrics.Wrap(bucket, string(config.Kind)), config.Name), nil
+}
+
+// local opens a local root. It resolves the path each time, because a link may have
+// been created after the configuration.
+func (b Buckets) local(ctx context.Context, config catalog.StorageConfig) (_ objstore.Bucket, err error) {
+	path, ok := strings.CutPrefix(string(config.Location), "file://")
+	if !ok {
+		return nil, lake.ErrStorageKind
+	}
+	roots := admin.SandboxRoots(b.Roots.sandboxes)
+	if !config.Sandbox {
+		if roots.Allowed, err = b.Roots.Of(ctx, config.Org); err != nil {
+			return nil, err
+		}
+	}
+	if path, err = roots.Resolve(path, string(config.Org)); err != nil {
+		return nil, err
+	}
+	return file.New(path)
+}
+
+// LocalRoots holds the operator's directories for local storage. One that contains
+// {org} serves every organisation, each in its own directory. One that does not serves
+// the first organisation only, even after that was deleted, so that two tenants never
+// share a directory by accident.
+type LocalRoots struct {
+	configured []string
+	// sandboxes is the directory that contains those of the sandboxes.
+	sandboxes string
+	store     catalog.Organisations
+}
+
+// NewLocalRoots returns the directories of the settings.
+func NewLocalRoots(settings config.Settings, store *authz.Store) LocalRoots {
+	return LocalRoots{configured: settings.LocalRoots, sandboxes: settings.SandboxRoot, store: store}
+}
+
+// Of returns the directories below which an organisation may use local storage.
+func (l LocalRoots) Of(ctx context.Context, org catalog.OrgID) ([]string, error) {
+	first, err := l.store.FirstOrganisation(authz.System(ctx, "local roots"))
+	if err != nil {
+		return nil, err
+	}
+	return storage.RootsOf(l.configured, string(org), first == org), nil
+}
