@@ -3,7 +3,8 @@
 # or with -unit those that need no running server. Tests of many similar cases take the
 # representative ones, or with -whole all of them. Test programs that link DuckDB, or the
 # SQLite that was translated from C, run without the race detector: there it multiplies
-# build and run time and sees none of that code.
+# build and run time and sees none of that code. The log's package runs in both ways, under
+# the race detector with fewer cases.
 set -euo pipefail
 
 : "${TAGS:?}"
@@ -38,6 +39,7 @@ while read -r program links; do
 	esac
 	case "$package" in
 	*/cmd/e2e/hostile) alone+=("$package") ;;
+	*/engine/delta) raced+=("$package") && plain+=("$package") ;;
 	*/cmd/e2e/* | */cmd/interop | */engine/worker | */engine/sqlguard | */engine/duckdb) long+=("$package") ;;
 	*) case "$links" in
 		*github.com/duckdb/duckdb-go* | *modernc.org/sqlite*) plain+=("$package") ;;

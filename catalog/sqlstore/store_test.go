@@ -40,6 +40,10 @@ func TestSQLite(t *testing.T) {
 
 func TestPostgres(t *testing.T) {
 	catalogtest.Run(t, catalogtest.Config{Database: func(tb testing.TB) func(func() time.Time) catalog.Store {
-		return opener(tb, pgtest.URL(tb))
+		return opener(tb, pgtest.Copy(tb, func(url string) {
+			store, err := sqlstore.Open(context.Background(), url, sqlstore.Options{})
+			require.NoError(tb, err)
+			require.NoError(tb, store.Close())
+		}))
 	}})
 }

@@ -3,6 +3,7 @@ package delta_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -22,7 +23,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if raced {
+		_ = flag.Set("rapid.checks", "30") // the name is known: the tests import rapid
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var twoColumns = delta.Struct{Fields: []delta.Field{
 	{Name: "id", Type: delta.Long, Nullable: true},

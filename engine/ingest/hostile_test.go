@@ -238,13 +238,13 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestMemory: 200 MB of rows pass through a bounded heap.
+// TestMemory: 128 MB of rows pass through a bounded heap.
 func TestMemory(t *testing.T) {
 	var before runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	body := &endless{line: `{"order_id":123456,"price":12.5,"mode":"AIR","comment":"` + strings.Repeat("carefully ", 200) +
-		`"}` + "\n", size: 200 << 20}
+		`"}` + "\n", size: 128 << 20}
 	dir := t.TempDir()
 	_, err := ingest.Stage(t.Context(), body, ingest.Request{Format: staging.NDJSON, Columns: benchColumns, Dir: dir})
 	require.ErrorIs(t, err, context.Canceled)

@@ -32,9 +32,42 @@ var server struct {
 // environment variable CI is "true".
 func URL(tb testing.TB) string {
 	tb.Helper()
+	start(tb)
+	name := newName()
+	admin(tb, "CREATE DATABASE "+name)
+	tb.Cleanup(func() { admin(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
+	return urlOf(tb, name)
+}
+
+// prototype is the database that Copy copies.
+var prototype struct {
+	once sync.Once
+	name string
+}
+
+// Copy is URL with a copy of the database that prepare filled at the first call in a test
+// binary. prepare closes its connections. The first database remains until the server ends.
+func Copy(tb testing.TB, prepare func(url string)) string {
+	tb.Helper()
+	start(tb)
+	prototype.once.Do(func() {
+		name := newName()
+		admin(tb, "CREATE DATABASE "+name)
+		prepare(urlOf(tb, name))
+		prototype.name = name
+	})
+	name := newName()
+	admin(tb, "CREATE DATABASE "+name+" TEMPLATE "+prototype.name)
+	tb.Cleanup(func() { admin(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
+	return urlOf(tb, name)
+}
+
+// start starts the server at the first call in a test binary.
+func start(tb testing.TB) {
+	tb.Helper()
 	server.once.Do(func() {
 		if server.url = os.Getenv(URLVariable); server.url == "" {
-			server.url, server.leash, server.err = start()
+			server.url, server.leash, server.err = launch()
 		}
 	})
 	if server.err != nil {
@@ -43,10 +76,12 @@ func URL(tb testing.TB) string {
 		}
 		tb.Skipf("no Postgres for this test (install it, or set %s): %v", URLVariable, server.err)
 	}
-	name := "lakewarden_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	admin(tb, "CREATE DATABASE "+name)
-	tb.Cleanup(func() { admin(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
+}
 
+func newName() string { return "lakewarden_" + strings.ReplaceAll(uuid.NewString(), "-", "") }
+
+func urlOf(tb testing.TB, name string) string {
+	tb.Helper()
 	u, err := url.Parse(server.url)
 	if err != nil {
 		tb.Fatalf("%s: not a URL", URLVariable)

@@ -31,9 +31,9 @@ wait
 rm -rf "$2"
 `
 
-// start starts a server and returns the URL of its administrator and its standard
+// launch starts a server and returns the URL of its administrator and its standard
 // input. The server runs until the input is closed.
-func start() (url string, leash io.Closer, err error) {
+func launch() (url string, leash io.Closer, err error) {
 	bin, err := programs()
 	if err != nil {
 		return "", nil, err

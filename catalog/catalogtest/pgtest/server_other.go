@@ -7,6 +7,6 @@ import (
 	"io"
 )
 
-func start() (url string, leash io.Closer, err error) {
+func launch() (url string, leash io.Closer, err error) {
 	return "", nil, errors.New("a server can be started on Unix only; set " + URLVariable)
 }

@@ -65,6 +65,8 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceInBlocks sends every body that is longer than a few bytes in blocks.
 func TestConformanceInBlocks(t *testing.T) {
+	conformance := conformance
+	conformance.Bodies = true
 	server := azuretest.Start(t)
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
 		o := options(server.Endpoint, server.Container(t))

@@ -53,7 +53,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceInParts(t *testing.T) {
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
 		return objstore.Prefix(open(t, func(o *gcs.Options) { o.Limits.PartSize = 256 << 10 }), "x/y")
-	}, objstoretest.Config{Copies: true, Sums: true})
+	}, objstoretest.Config{Copies: true, Sums: true, Bodies: true})
 }
 
 func TestPages(t *testing.T) {

@@ -57,7 +57,7 @@ func TestConformance(t *testing.T) {
 // parts.
 func TestConformanceInParts(t *testing.T) {
 	conformance := conformance
-	conformance.Uploads = 6 << 20
+	conformance.Uploads, conformance.Bodies = 6<<20, true
 	server := s3test.Start(t)
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
 		o := options(server.Endpoint, server.Bucket(t))
