@@ -6,8 +6,8 @@
 # ways, because the engine reads every remote store through the same gateway. Each run
 # also measures whether times reveal hidden values. The summaries of the tests go to
 # REPORT. A RUN is store/isolation/copies/reading, such as gcs/process/never/list; without
-# any, all are run, and then the long run of the fuzzer of the API. The attacks on
-# processes without a guard run once.
+# any, all are run, with the attacks on resources, and then the long run of the fuzzer of
+# the API. The attacks on processes without a guard run once.
 set -euo pipefail
 
 : "${TAGS:?}"
@@ -23,7 +23,8 @@ for folder in "${folders[@]}"; do
 done
 
 # Without workers nothing bounds the aggregates that the engine does not account,
-# so the attacks on resources run where there are some.
+# so the attacks on resources run where there are some, and not if runs are chosen: the
+# tests have those of each kind.
 leaks='^(TestTwoWorlds.*|TestHostileStatements.*)$'
 attacks='^(TestTwoWorlds.*|TestHostileStatements.*|TestResourceAttacksEndInTime)$'
 
@@ -60,7 +61,7 @@ whole=
 for wanted in "$@"; do
 	IFS=/ read -r store isolation copies reading <<<"$wanted"
 	tests=$leaks
-	[ "$isolation/$copies/$reading" != process/never/list ] || tests=$attacks
+	[ -z "$whole" ] || [ "$isolation/$copies/$reading" != process/never/list ] || tests=$attacks
 	run "$store" "$isolation" "$copies" "$reading" "$tests" cmd/e2e/hostile cmd/e2e/worlds
 done
 run local process never list '^TestAttacksStayWithinTheirLease$' engine/worker

@@ -37,6 +37,11 @@ var outcomes = []struct {
 	{"panicked", "GET", "/v1/read", func(http.ResponseWriter, *http.Request) { panic("boom") }, false, 500, "/v1/read"},
 	{"cut by the handler", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) { ok(w, r); panic(http.ErrAbortHandler) }, false,
 		500, "/v1/read"},
+	{"cut because rules changed", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) {
+		ok(w, r)
+		_ = problem.Respond(r.Context(), errors.Join(errors.New("result incomplete"), &problem.Refusal{Code: "query_cancelled"}), false)
+		panic(http.ErrAbortHandler)
+	}, false, 409, "/v1/read"},
 	{"panicked in the middle", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) { ok(w, r); panic("boom") }, false, 500,
 		"/v1/read"},
 	{"client gone", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) { problem.Write(w, r, r.Context().Err()) }, true, 499,

@@ -24,13 +24,13 @@ func record(w http.ResponseWriter, r *http.Request) recorder {
 }
 
 // outcome returns the status under which a finished request is counted: 499 if its client
-// disconnected, 500 if the server cut off the reply, else the status that was sent.
+// disconnected, that of the error if the server cut off the reply, else the status that was sent.
 func outcome(r *http.Request, w recorder, cut bool) int {
 	switch {
 	case errors.Is(r.Context().Err(), context.Canceled):
 		return problem.StatusClientClosed
 	case cut:
-		return http.StatusInternalServerError
+		return problem.From(problem.Cause(r.Context())).Status // 500 if the handler recorded none
 	case w.Status() == 0:
 		return http.StatusOK
 	}
