@@ -79,7 +79,7 @@ check: lint test-deps ## Run the linters, the rules of the structure and the uni
 	@.ci/scripts/test.sh -unit ./...
 
 .PHONY: test
-test: test-deps ## Run the tests of PACKAGES, with the race detector where no C code is linked
+test: test-deps ## Run the tests of PACKAGES, with the race detector unless DuckDB or SQLite is linked
 	@.ci/scripts/test.sh $(WHOLE) $(PACKAGES) $(TESTFLAGS)
 
 .PHONY: suites

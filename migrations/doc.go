@@ -1,7 +1,7 @@
 // Package migrations holds the numbered SQL files that create the catalog's schema,
 // for SQLite and for Postgres, and applies them.
 //
-// What may not go in: queries of the running server, Go migrations, imports of
+// What may not go in it: queries of the running server, Go migrations, imports of
 // other Lakewarden packages.
 //
 // Invariants:

@@ -20,8 +20,8 @@ run() {
 		-parallel 2 "./$1" </dev/null 2>&1 | tee "$log"
 }
 
-# cutoff: the run failed of nothing but its own end. Go's fuzzer sometimes takes the end
-# of the time for a failure of an input that was under way, and then writes no input.
+# cutoff: the run failed only because its time ended. Go's fuzzer sometimes reports the
+# end of the time as a failure of the input under way, and then writes no input.
 cutoff() {
 	grep -qx ' *context deadline exceeded' "$log" && ! grep -qE 'Failing input written|panic:|hung or terminated' "$log"
 }

@@ -26,7 +26,7 @@ if [ "$wanted" != "$(cat "$stamp" 2>/dev/null)" ]; then
 	rm -rf "$bin/spark"
 	mkdir -p "$bin/spark"
 	"$LAKEWARDEN_TEST_PYTHON" -m pip install --quiet --no-deps --require-hashes --target "$bin/spark/python" -r $requirements/spark.txt
-	# What Spark itself brings is left out.
+	# Jars that Spark already contains are excluded.
 	mvn -q -B -f $requirements/spark-jars.xml dependency:copy-dependencies -DoutputDirectory="$bin/spark/jars" \
 		-DincludeGroupIds=io.delta,io.unitycatalog,org.apache.hadoop,software.amazon.awssdk,software.amazon.eventstream,org.reactivestreams \
 		-DexcludeArtifactIds=hadoop-client-api,hadoop-client-runtime

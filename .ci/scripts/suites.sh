@@ -7,7 +7,7 @@
 # also measures whether times reveal hidden values. The summaries of the tests go to
 # REPORT. A RUN is store/isolation/copies/reading, such as gcs/process/never/list; without
 # any, all are run, with the attacks on resources, and then the long run of the fuzzer of
-# the API. The attacks on processes without a guard run once.
+# the API. The attacks that bypass the guard run once.
 set -euo pipefail
 
 : "${TAGS:?}"

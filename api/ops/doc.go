@@ -1,6 +1,6 @@
 // Package ops is the root of the use cases: what happens when a key is created, a policy
 // is changed, a statement is run. A transport (HTTP today) decodes a request, calls one
-// operation and encodes its answer.
+// use case and encodes its answer.
 //
 // The use cases are the packages below this one, each of which imports only earlier ones
 // of this list: fault, feature, memo, caller, revocation, lake, access, operation, query,
@@ -12,6 +12,6 @@
 //
 // Invariants:
 //   - The caller is the principal of the context. The store is the authorised one, so a
-//     check that an operation forgets is still made.
-//   - An operation either takes effect or leaves things as they were.
+//     check that a use case forgets is still made.
+//   - A use case either takes effect or leaves things as they were.
 package ops

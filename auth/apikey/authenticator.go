@@ -101,8 +101,8 @@ func (a *Authenticator) Close() { a.used.close() }
 
 // Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
 //
-// A wrong key is cheap to refuse, because every key is verified before a caller is
-// turned away. A malformed key needs no call of the store. Any other wrong key needs a
+// Every key is verified, even of a caller with many refusals, so refusing a wrong key
+// must be cheap. A malformed key needs no call of the store. Any other wrong key needs a
 // look-up by prefix. The same key again within one epoch, right or wrong, needs no call.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	key, err := Parse(bearer)

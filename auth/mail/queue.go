@@ -87,8 +87,8 @@ func (q *Queue) Later(compose Compose) bool {
 	}
 }
 
-// Close sends the messages that wait, each once more, until ctx ends, and then gives up on
-// the others. It must be called once.
+// Close attempts each message that has not been attempted yet once, until ctx ends. It
+// gives up on messages that have failed before. It must be called once.
 func (q *Queue) Close(ctx context.Context) error {
 	close(q.closing)
 	q.mu.Lock()

@@ -16,7 +16,7 @@ import (
 type keySet struct {
 	// handle holds the keys that encrypt data keys. The primary one seals.
 	handle *keyset.Handle
-	// maskRoot is what the keys of masks are derived from. It never changes.
+	// maskRoot is the root from which mask keys are derived. It never changes.
 	maskRoot []byte
 }
 

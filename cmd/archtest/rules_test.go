@@ -251,7 +251,8 @@ var except = map[string][]string{
 // implementations lists the engines and stores.
 var implementations = []string{"engine/duckdb/...", "engine/worker",
 	"engine/objstore/file", "engine/objstore/mem", "engine/objstore/remote", "engine/objstore/s3", "engine/objstore/gcs",
-	"engine/objstore/azure", "engine/storage/kind/s3", "engine/storage/kind/gcs", "engine/storage/kind/azure"}
+	"engine/objstore/azure", "engine/storage/kind/s3", "engine/storage/kind/gcs", "engine/storage/kind/azure",
+	"engine/storage/kind/delegated"}
 
 // owner is a third-party or standard package that only some packages may import.
 type owner struct {

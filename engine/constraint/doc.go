@@ -40,5 +40,5 @@
 //   - A constraint that is printed for the log means the same to Spark, and can be evaluated
 //     by delta-rs, for every row on which it does not overflow.
 //
-// What may not go in: reading or writing of stores, HTTP, the catalog, cgo.
+// What may not go in it: reading or writing of stores, HTTP, the catalog, cgo.
 package constraint

@@ -3,7 +3,7 @@
 // It also determines the layout that a table's properties ask for (compression,
 // file size), and reads the ids of rows that move to another file.
 //
-// What may not go in: which rows are written, commits, and SQL other than that for
+// What may not go in it: which rows are written, commits, and SQL other than that for
 // reading row ids. An uploaded file is part of the table once a version names it;
 // committing that version is the caller's task.
 //

@@ -18,7 +18,7 @@
 // vectors (rows are marked as deleted instead of being rewritten), the change data
 // feed, and row tracking (a row that moves keeps its id and commit version).
 //
-// What may not go in: authorization, SQL of users, HTTP, the catalog, cgo.
+// What may not go in it: authorization, SQL of users, HTTP, the catalog, cgo.
 //
 // Invariants:
 //   - Every committed row was checked against the version before the commit.

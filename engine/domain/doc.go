@@ -15,5 +15,5 @@
 //   - The condition of a rule is TRUE or FALSE and fails for no row.
 //   - A value that cannot be cast to a column's present type allows no row.
 //
-// What may not go in: the catalog, access to stores, the choice of tables.
+// What may not go in it: the catalog, access to stores, the choice of tables.
 package domain

@@ -6,6 +6,6 @@
 // logs without package delta, so that a defect there cannot hide a defect of an
 // engine.
 //
-// What may not go in: parts of an engine (extensions, processes), and requirements
+// What may not go in it: parts of an engine (extensions, processes), and requirements
 // that only one engine meets.
 package enginetest

@@ -2,7 +2,7 @@
 // files that no version needs, and [Optimize] rewrites many small files into fewer
 // larger ones.
 //
-// What may not go in: authorization, HTTP, the catalog, and SQL of users. The table
+// What may not go in it: authorization, HTTP, the catalog, and SQL of users. The table
 // is an open [delta.Snapshot]; functions in the options report writes under way and
 // receive progress.
 //

@@ -5,5 +5,5 @@
 // it. If one is missing, the test is skipped, or fails if the environment variable
 // CI is set, so that no gap looks like a pass.
 //
-// What may not go in: the requests that a test sends to its oracle. For tests only.
+// What may not go in it: the requests that a test sends to its oracle. For tests only.
 package oracletest

@@ -23,7 +23,7 @@
 // find the files in which every row is visible. Bounds that a writer has truncated, rounded or
 // omitted prove nothing.
 //
-// What may not go in: SQL, reading of stores, cgo.
+// What may not go in it: SQL, reading of stores, cgo.
 //
 // Parsed values are cached with the snapshot, column by column as conditions need them and for
 // a bounded number of columns. The next version takes them over and parses only its new files.

@@ -27,8 +27,8 @@ type Relation struct {
 	// is called once for every reference, also of unfiltered tables. If it is nil, Source
 	// is read.
 	Narrow func(visible, wanted engine.Condition) engine.Source
-	// Filtered reports that the caller sees only a part of the table. The statement then
-	// reads a copy that a barrier makes.
+	// Filtered reports that the caller sees only a part of the table. Unless the
+	// statement is leak-proof, it then reads a copy that a barrier makes.
 	Filtered bool
 	// Predicate is generated SQL over the alias "t" that selects the rows that the caller
 	// sees. Empty means all rows.

@@ -1,7 +1,7 @@
 // Package workdir manages the directories in which the server and its engines work: it locks them,
 // moves complete files out of them, and removes those of ended processes.
 //
-// What may not go in: anything that knows the content of the files.
+// What may not go in it: anything that knows the content of the files.
 //
 // Invariants:
 //   - A directory of a live process is never removed by another process.

@@ -1,8 +1,8 @@
-// Package access opens tables as callers may see them. [Tables.Open] is the only door to a
-// table: it resolves the name for the caller, refreshes the log, selects the version,
-// compiles the policies, and returns a [Table] that applies them.
+// Package access opens tables as callers may see them. The methods of [Tables] are the only
+// doors to a table for callers: they resolve the name for the caller, refresh the log, select
+// the version, compile the policies, and return a [Table] that applies them.
 //
-// What may not go in here: statements, writes and other changes of tables.
+// What may not go in it: statements, writes and other changes of tables.
 //
 // Invariants:
 //   - Only this package makes a Table: its fields are unexported.

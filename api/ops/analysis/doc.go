@@ -1,7 +1,7 @@
 // Package analysis runs the analyses of package engine/analysis for callers, lets models
 // word what they found, and manages what an organisation configures for models.
 //
-// What may not go in here: the analyses themselves, the protocols of vendors, writes, and
+// What may not go in it: the analyses themselves, the protocols of vendors, writes, and
 // any way to the rows of a table other than a statement of the caller.
 //
 // Invariants:

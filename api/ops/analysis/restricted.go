@@ -7,10 +7,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/analysis"
 )
 
-// unrestrict makes the proposals of an analysis of some rows ones about the whole table, as
-// their requests are. A change of rows gets the condition of the caller, so that it stays
-// with the rows that were analysed. What a rule refuses is counted again in all rows that
-// the caller sees.
+// unrestrict adapts the proposals of an analysis that the caller restricted by a condition,
+// because their requests apply to the whole table. It adds the condition to changes of
+// rows, and counts the violations of new rules in all visible rows.
 func unrestrict(ctx context.Context, in analysis.Input, proposals []analysis.Proposal) error {
 	where := in.Table.Where
 	if strings.TrimSpace(where) == "" {

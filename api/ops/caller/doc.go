@@ -1,7 +1,7 @@
 // Package caller identifies the caller of an operation by the context's principal, and
 // records every operation in the audit log.
 //
-// What may not go in here: decisions about what a caller may do, which packages authz and
+// What may not go in it: decisions about what a caller may do, which packages authz and
 // the use cases make.
 //
 // Invariants:

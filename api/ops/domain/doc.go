@@ -2,7 +2,7 @@
 // values, and shared domains, which several columns use. It lists and changes the values of
 // domains.
 //
-// What may not go in here: the check of written rows against domains and the rewriting of
+// What may not go in it: the check of written rows against domains and the rewriting of
 // rows (package write), and the meaning of values and rules (engine/domain).
 //
 // Invariants:

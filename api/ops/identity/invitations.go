@@ -40,7 +40,7 @@ const invitationValid = "7 days"
 
 // Create invites a person to the caller's organisation. The e-mail has the only copy of
 // the token. An earlier invitation to the same e-mail address is replaced. It returns a
-// [TooManyError] for a mailbox that the organisation has invited too often, and for a caller
+// [throttle.TooManyError] for a mailbox that the organisation has invited too often, and for a caller
 // who has sent too many invitations.
 func (i Invitations) Create(ctx context.Context, org catalog.OrgID, email string, role catalog.Role) (none catalog.Invitation, err error) {
 	a, err := caller.In(ctx, org)

@@ -24,10 +24,9 @@ func (j Joining) Open(ctx context.Context, token string) (catalog.OpenInvitation
 	return j.Invitations.Open(ctx, token)
 }
 
-// WithNewPassword accepts an invitation for a person without a password, and sets one, which
-// ends what every new password ends. It
-// returns [ErrLink], [catalog.FieldErrors] of display_name and password, or an
-// [catalog.ErrExists] for a person who has a password.
+// WithNewPassword accepts an invitation for a person without a password and sets one, with
+// the same effects as [Passwords.Set]. It returns [ErrLink], [catalog.FieldErrors] of
+// display_name and password, or [catalog.ErrExists] for a person who has a password.
 func (j Joining) WithNewPassword(ctx context.Context, token, displayName, text string, from Origin) (SignedIn, error) {
 	open, err := j.Invitations.Open(ctx, token)
 	if err != nil {

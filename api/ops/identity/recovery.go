@@ -36,7 +36,7 @@ type Mailer interface {
 	Later(compose mail.Compose) bool
 }
 
-// PasswordUse tells where a password is of use.
+// PasswordUse decides whether a password is of use to a person.
 type PasswordUse interface {
 	// PasswordUsable reports whether a user may act in an organisation, or without one,
 	// after a sign-in by password.

@@ -23,7 +23,7 @@ var ErrCredential = fault.New("unauthenticated", "e-mail address or password is 
 // browserLife is how long a browser stays signed in.
 const browserLife = 12 * time.Hour
 
-// noUser is the id of no user.
+// noUser is an id that no user has.
 var noUser = catalog.UserID(uuid.Nil.String())
 
 // SignIn signs people in by password, and out. It verifies each password before it counts
@@ -47,7 +47,7 @@ type SignedIn struct {
 	Cookie string
 }
 
-// Password signs a person in. It returns [ErrCredential], a [TooManyError] in its place
+// Password signs a person in. It returns [ErrCredential], a [throttle.TooManyError] in its place
 // after too many refusals, or [password.ErrBusy] and the like if too many sign-ins wait.
 func (s SignIn) Password(ctx context.Context, email, text string, from Origin) (SignedIn, error) {
 	email, err := mailbox(email)

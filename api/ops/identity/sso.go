@@ -120,7 +120,7 @@ func (s SSO) begin(ctx context.Context, config catalog.SSOConfig, email, returnT
 	return sso.AuthorizationURL(s.PublicURL+SignInPath, client, attempt, email), nil
 }
 
-// noOrg is the id of no organisation.
+// noOrg is an id that no organisation has.
 var noOrg = catalog.OrgID(uuid.Nil.String())
 
 // configOf returns a normalised e-mail address, and the configuration of the organisation that has

@@ -1,7 +1,7 @@
 // Package infer decides the columns and the dialect of an uploaded CSV file, before a table
 // for it exists.
 //
-// What may not go in here: creating the table, and loading the file (packages table and
+// What may not go in it: creating the table, and loading the file (packages table and
 // write).
 //
 // Invariants:

@@ -1,6 +1,6 @@
 // Package lake opens the logs of tables and caches their newest snapshots for all callers.
 //
-// What may not go in here: who may see a table. Use cases open tables through package
+// What may not go in it: who may see a table. Use cases open tables through package
 // access; only access, maintain, admin and storage import this package.
 //
 // Invariants:

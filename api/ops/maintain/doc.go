@@ -1,7 +1,7 @@
-// Package maintain keeps tables small and quick to read: optimize, vacuum, and the checks of
-// rules after commits of other writers.
+// Package maintain keeps tables small and quick to read: optimize, vacuum, the checks of
+// rules after commits of other writers, and the removal of unused tables of sandboxes.
 //
-// What may not go in here: changes of rows.
+// What may not go in it: changes of rows.
 //
 // Invariants:
 //   - Maintenance changes no row, and reveals nothing of rows that its caller does not see.

@@ -1,7 +1,7 @@
 // Package operation runs long work as operations of its callers. A record in the catalog
 // holds the progress and the outcome of each.
 //
-// What may not go in here: the work itself.
+// What may not go in it: the work itself.
 //
 // Invariants:
 //   - An operation has one owner, one replica that runs it, and ends once.

@@ -62,7 +62,7 @@ type rowsAsked struct {
 	options sqlguard.Options
 	// from is the clause that names the table.
 	from string
-	// repeats is that of [Condition].
+	// repeats is [Condition.Repeats].
 	repeats bool
 	// relations resolves the tables of a statement over it.
 	relations func(context.Context, *sqlguard.Query) ([]sqlguard.Relation, error)
@@ -94,9 +94,9 @@ func (o *Service) condition(ctx context.Context, where string, about rowsAsked) 
 // Condition is a condition of a caller over one table.
 type Condition struct {
 	Where string
-	// From is the clause that names the table. Schema is that of names without one.
+	// From is the clause that names the table. Schema completes names without a schema.
 	From, Schema string
-	// MaxStaleness is that of [Statement].
+	// MaxStaleness is as in [Statement].
 	MaxStaleness *time.Duration
 	// Repeats reports that several statements hold the condition, which must select the same
 	// rows in all of them.

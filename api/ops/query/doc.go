@@ -1,7 +1,7 @@
 // Package query runs statements of callers, and keeps the rows of those that ran as
 // operations.
 //
-// What may not go in here: changes of tables. Statements that other use cases build around
+// What may not go in it: changes of tables. Statements that other use cases build around
 // texts of callers are composed by a [Composer] and run here.
 //
 // Invariants:

@@ -47,8 +47,9 @@ type FoundRows struct {
 	Set []engine.Column
 }
 
-// rowsQuery is a [RowsQuery] as a statement. Its names are such that nothing the caller
-// wrote can mean them.
+// rowsQuery is a [RowsQuery] as a statement. The names of the table, the positions and
+// the values are random, so that the caller's SQL cannot refer to them. The alias is the
+// table's own name, unless a column has that name.
 type rowsQuery struct {
 	RowsQuery
 	actor        caller.Identity

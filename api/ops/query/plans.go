@@ -64,9 +64,9 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 	return p.statements.Get(statementKey(sql, opts), parse)
 }
 
-// bind plans a statement that parse returned for the same text and options. Where
-// it is one that reads a cached copy, inPlace plans the same without it. copyBytes is
-// that of [Limits].
+// bind plans a statement that parse returned for the same text and options. If the plan
+// reads a cached copy, inPlace plans the statement without it. copyBytes is
+// [Limits.CopyBytes].
 func (p *Plans) bind(
 	ctx context.Context, statement *sqlguard.Query, q Statement, opts sqlguard.Options, relations []sqlguard.Relation, copyBytes int64,
 ) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
@@ -170,7 +170,7 @@ func CopyBytes(memory int64) int64 { return memory / copyShare }
 // copyPays reports whether a repeated statement reads faster from a copy of all visible
 // rows than from files. A copy serves every argument: opening a file takes longer than
 // scanning a copy, and a shielded table is read as a whole each time. The size of the
-// table includes hidden rows, so only the time may depend on the result. Copies are
+// table includes hidden rows, so the decision may change nothing but the time. Copies are
 // therefore limited to statements that are proved to process the rows of their table one
 // by one: these return the same rows in the same order either way, cannot fail on any
 // row, and are batched anew.

@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// TestEveryFieldOfARelationIsInTheKey changes one field after the other: a plan
-// that is kept under too small a key would show a caller another one's rows.
+// TestEveryFieldOfARelationIsInTheKey changes each field in turn. If the key lacked one,
+// a caller could get a plan with rows of another caller.
 func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 	base := sqlguard.Relation{
 		Columns: []engine.Column{{Name: "a", Type: sqltype.BigInt}}, Source: engine.Source{Location: "/t", Version: 1, Identity: "i"},
@@ -105,8 +105,8 @@ func (oneParameter) Deserialize(context.Context, []byte) (string, error) {
 	return "SELECT $1 AS one", nil
 }
 
-// TestPlansServeAllValuesOfAKind: the values of arguments are no part of the key,
-// what a plan is proved by is.
+// TestPlansServeAllValuesOfAKind checks that the key holds the kinds of the arguments but
+// not their values.
 func TestPlansServeAllValuesOfAKind(t *testing.T) {
 	statement, err := sqlguard.Parse(t.Context(), oneParameter{}, "SELECT $1", sqlguard.Options{})
 	require.NoError(t, err)
@@ -127,7 +127,8 @@ type provedPlan struct{ rowByRow, conditions bool }
 func (p provedPlan) RowByRow() bool      { return p.rowByRow }
 func (p provedPlan) HasConditions() bool { return p.conditions }
 
-// TestRepeatedStatementsReadCopies: only where nothing but time can tell.
+// TestRepeatedStatementsReadCopies checks that copies are used only where the caller can
+// observe nothing but the time.
 func TestRepeatedStatementsReadCopies(t *testing.T) {
 	const most = 2 << 20
 	filtered := sqlguard.Relation{Filtered: true, Bytes: 1 << 20}
@@ -162,8 +163,8 @@ func TestRepeatedStatementsReadCopies(t *testing.T) {
 	}
 }
 
-// TestThePlanOverACopyIsMadeOnce: whatever the arguments, and its batches are never
-// those of the engine.
+// TestThePlanOverACopyIsMadeOnce checks that runs share the plan unless it names too many
+// files, and that results are rebatched.
 func TestThePlanOverACopyIsMadeOnce(t *testing.T) {
 	statement, err := sqlguard.Parse(t.Context(), oneParameter{}, "SELECT $1", sqlguard.Options{})
 	require.NoError(t, err)

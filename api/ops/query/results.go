@@ -48,9 +48,9 @@ func (s Results) Discard(ctx context.Context, o catalog.Operation) error {
 // columnsKey is the member of the stream's metadata with the SQL columns.
 const columnsKey = "lakewarden.columns"
 
-// keep reads rows to their end, or to a limit, and stores them, as far as there is room.
-// limitRows and limitBytes cut the rows; zero means no limit. progress is called with the
-// number of rows so far.
+// keep reads rows to their end, or to a limit, and stores them. limitRows and limitBytes
+// cut the rows; zero means no limit. progress is called with the number of rows so far.
+// The error is [ErrResultTooLarge] if there is not enough room.
 func (s Results) keep(
 	ctx context.Context, o catalog.Operation, rows engine.Result, room *room, limitRows, limitBytes int64, progress func(int64),
 ) (stored storedRows, err error) {

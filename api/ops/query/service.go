@@ -38,7 +38,7 @@ type Service struct {
 	// Confirmed returns nil while this replica knows the catalog's state of the
 	// last seconds.
 	Confirmed func() error
-	// Watcher ends statements whose callers lose the right to them.
+	// Revocations ends statements whose callers lose the right to them.
 	Revocations *revocation.Watcher
 }
 
@@ -253,7 +253,8 @@ func (o *Service) timeout(wanted time.Duration) (time.Duration, error) {
 	return wanted, nil
 }
 
-// execute takes a session and starts the plan.
+// execute starts the plan in a session. It starts it again without the copy if memory
+// does not suffice, or in another process if the first one was lost.
 func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
 	held, result, err := o.launch(ctx, key, p, timeout)
 	if p.inPlace != nil && errors.Is(err, engine.ErrOutOfMemory) {
@@ -288,7 +289,8 @@ func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 // process ended while others ran in it, or was killed from outside: most likely the
 // statement was not the cause. A statement that was alone in a crashed process is started
 // again only without its copy, because a failed copy must not be the answer, or if the
-// engine reads the log of a remote table, where it can crash by itself.
+// engine reads the log of a remote table, where it can crash by itself. again removes the
+// copy from p.
 func (p *prepared) again(err error) bool {
 	crashed := errors.Is(err, engine.ErrCrashed)
 	if p.inPlace != nil && (crashed || errors.Is(err, engine.ErrLost)) {

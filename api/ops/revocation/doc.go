@@ -1,6 +1,6 @@
 // Package revocation ends running work when its caller loses the right to it.
 //
-// What may not go in here: the conditions of the right to some work, which the work
+// What may not go in it: the conditions of the right to some work, which the work
 // defines by a [Check].
 //
 // Invariants:

@@ -1,7 +1,7 @@
-// Package storage manages storage configurations: their creation, credentials, tests and
-// the discovery of their tables.
+// Package storage manages storage configurations: their creation, credentials and tests, the
+// discovery of their tables, their attachment to workspaces, and moves of their data.
 //
-// What may not go in here: reads and changes of rows, and the wire form of a request.
+// What may not go in it: reads and changes of rows, and the wire form of a request.
 //
 // Invariants:
 //   - A credential is stored encrypted, and is tested before it is used.

@@ -257,7 +257,7 @@ func (e *recordedError) FieldProblems() iter.Seq2[string, string] {
 	}
 }
 
-// claim marks a move as one on which this process works, unless it is.
+// claim marks a move as running in this process. It reports false if it already is.
 func (o *Moves) claim(id catalog.MoveID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package table creates, changes, restores and drops tables, and pages through their rows.
 // Changes of a table are its columns, keys, constraints and properties.
 //
-// What may not go in here: changes of rows (package write), maintenance of files (package
+// What may not go in it: changes of rows (package write), maintenance of files (package
 // maintain).
 //
 // Invariants:

@@ -4,5 +4,5 @@
 // most. Credentials come from the machine: the environment, a web identity, a container or
 // an instance role.
 //
-// What may not go in: how long opened keys are used, which package secret decides.
+// What may not go in it: how long opened keys are used, which package secret decides.
 package awskms

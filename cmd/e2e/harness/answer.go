@@ -100,7 +100,7 @@ func SQLAsk(sql string) Ask {
 	return Ask{Method: "POST", Path: "/v1/query", Body: map[string]any{"sql": sql}}
 }
 
-// Inside is what only the inside of the server knows.
+// Inside matches internal names and paths, which no reply may contain.
 var Inside = regexp.MustCompile(`(flt|src)_[0-9a-f]{8}|lw_cte|lw_arg|parquet|_delta_log|/tmp/`)
 
 // Canary marks values of hidden rows; it may stand in no answer.

@@ -18,14 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Canaries are secrets by what they are, in every form in which they may stand
-// somewhere.
+// Canaries holds secrets by description, in each encoding in which they could appear.
 type Canaries map[string][]byte
 
 // Text plants a secret as its text.
 func (c Canaries) Text(what, secret string) { c[what] = []byte(secret) }
 
-// Key plants a key: as its bytes, in hexadecimal and in base64.
+// key plants a key: as its bytes, in hexadecimal and in base64.
 func (c Canaries) key(what string, key []byte) {
 	c[what] = key
 	c.Text(what+" in hexadecimal", hex.EncodeToString(key))

@@ -18,7 +18,7 @@ import (
 // RequestID matches the id of a request in an error.
 var RequestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 
-// MissingID is the id of nothing.
+// MissingID is an id that no record has.
 var MissingID = uuid.NewString()
 
 // Refused checks the error that a hostile client gets: it has the expected status and the

@@ -30,7 +30,7 @@ func DataFiles(t testing.TB, dir string) []string {
 	return files
 }
 
-// FileOf is the data file of which the log says what is given.
+// FileOf returns the path of the data file whose action in the log contains what.
 func FileOf(t *testing.T, dir, what string) string {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
@@ -114,7 +114,7 @@ func AddOf(path string) string {
 	return fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":1,"modificationTime":0,"dataChange":true}}`, path)
 }
 
-// Aged makes a file below a directory, as old as many hours.
+// Aged creates a file below a directory whose modification time is hours ago.
 func Aged(t *testing.T, dir, name string, hours int) {
 	t.Helper()
 	full := filepath.Join(dir, filepath.FromSlash(name))
@@ -157,9 +157,8 @@ func SchemaField(name, typ string) string {
 	return fmt.Sprintf(`{"name":%q,"type":%s,"nullable":true,"metadata":{}}`, name, typ)
 }
 
-// AppendRows commits more rows to a table, as another engine beside the server
-// would; a table that is partitioned gets them without a look at partitions
-// other than what the files say.
+// AppendRows commits more rows to a table, as another engine would. It writes one file
+// for each partition.
 func AppendRows(t testing.TB, dir, sql string) {
 	t.Helper()
 	bucket, err := file.New(dir)

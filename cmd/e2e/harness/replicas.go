@@ -31,8 +31,8 @@ func StartReplicas(t testing.TB, number int, change func(*Settings)) []*Server {
 	return replicas
 }
 
-// reachTime is how long a change may take to reach every replica. It is a second on a machine
-// with nothing else to do; the tests share theirs with many others. The log has the times.
+// reachTime is how long a test waits for a change to reach every replica. On an idle machine
+// a second is enough; tests share theirs with others. The log has the times.
 const reachTime = 5 * time.Second
 
 // Reaches checks that a condition holds on every replica within [reachTime].

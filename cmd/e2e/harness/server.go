@@ -29,8 +29,8 @@ type Settings struct {
 	ReadLog func(catalog.LocatedTable) bool
 	// KeyClock, if not nil, is the clock by which keys that a KMS opened expire.
 	KeyClock func() time.Time
-	// Listener, if not nil, is where the server is served first, for tests that need its
-	// address before.
+	// Listener, if not nil, is used by the first start, for tests that need the address
+	// beforehand.
 	Listener net.Listener
 }
 
@@ -116,7 +116,7 @@ func DefaultSettings(t testing.TB) config.Settings {
 	return settings
 }
 
-// Start serves; the server ends with the test or with stop, whatever is first.
+// Start serves. The server ends with the test or with Stop, whichever comes first.
 func (s *Server) Start() {
 	s.T.Helper()
 	require.NotNil(s.T, s.Log, "the server is shared")

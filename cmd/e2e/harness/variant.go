@@ -100,8 +100,8 @@ func ReadLogOf(name string) func(catalog.LocatedTable) bool {
 	return func(t catalog.LocatedTable) bool { return t.Name == name }
 }
 
-// ForgetStore empties the cache of remote blocks: worlds put other files under
-// the names of those before, which no writer of a table does.
+// ForgetStore deletes the cache of remote blocks. Tests of two worlds replace files under
+// the same names, which no writer of a table does.
 func (s *Server) ForgetStore() {
 	s.T.Helper()
 	require.NoError(s.T, os.RemoveAll(filepath.Join(s.Config.DataDir, "cache")))

@@ -193,7 +193,8 @@ func (w *worlds) routes(tables ...string) []harness.Ask {
 }
 
 // worldStatements returns the number of generated statements: the given one, a third of it
-// with -short, or that of the environment. The first ones call each function once.
+// with LAKEWARDEN_TEST_REPRESENTATIVE, or that of LAKEWARDEN_TEST_WORLDS. The first ones call
+// each function once.
 func worldStatements(whole int) int {
 	if n, err := strconv.Atoi(os.Getenv("LAKEWARDEN_TEST_WORLDS")); err == nil && n > 0 {
 		return n

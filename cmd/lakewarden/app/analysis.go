@@ -68,8 +68,8 @@ func newAnalyses(
 
 // modelClients connects to providers of models.
 type modelClients struct {
-	// operator reaches the addresses of the operator and of vendors, confined those that an
-	// organisation may choose.
+	// operator connects to addresses of the operator and of vendors, confined to addresses
+	// that organisations choose.
 	operator, confined *http.Client
 	timeout            time.Duration
 }
@@ -92,7 +92,7 @@ func (c modelClients) connect(family catalog.ModelFamily, access analysis.Access
 	})
 }
 
-// modelNames returns how vendors call the models.
+// modelNames returns the vendors' names of the models.
 func modelNames(settings config.Settings) llm.Names {
 	names := llm.Names{Prefixes: map[llm.Family]string{}, Overrides: map[string]string{}}
 	for family, set := range settings.Analysis.Families() {

@@ -18,7 +18,8 @@ import (
 // ended.
 const resumeChangesEvery = 10 * time.Second
 
-// newDomains starts to finish the changes of values that ended processes have left.
+// newDomains returns the use cases of domains, and resumes in the background the changes
+// of values of processes that have ended.
 func newDomains(
 	background context.Context, holder string, store *authz.Store, queries *query.Service, writes write.Service,
 	operations longwork.Service, log *slog.Logger, parts *lifecycle.Group,

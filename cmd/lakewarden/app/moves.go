@@ -18,7 +18,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
-// newMoves starts to finish the moves that ended processes have left.
+// newMoves returns the use cases of moves, and resumes in the background the moves of
+// processes that have ended.
 func newMoves(
 	background context.Context, settings config.Settings, holder string, store *authz.Store, queries *query.Service, data *lake.Lake,
 	operations longwork.Service, leases write.Leases, sharing storageops.Sharing, registry prometheus.Registerer,

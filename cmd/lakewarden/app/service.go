@@ -267,7 +267,7 @@ func newQueries(
 	if err != nil {
 		return nil, nil, err
 	}
-	remotely, err := stores.ReadRemotely(ctx, settings, eng, store, buckets, registry, log, parts)
+	remotely, err := stores.NewGatewayEngine(ctx, settings, eng, store, buckets, registry, log, parts)
 	if err != nil {
 		return nil, nil, err
 	}

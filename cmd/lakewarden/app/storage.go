@@ -20,7 +20,7 @@ func newStorageConfigs(
 	store *authz.Store, buckets stores.Buckets, discovery storageops.Discovery, auditor *caller.Auditor,
 ) storageops.Configs {
 	return storageops.Configs{
-		Discovery: discovery, Store: store, LocalRoots: buckets.Roots.Of, Kinds: buckets.Remote.Kinds, Seal: buckets.Remote.Seal,
+		Discovery: discovery, Store: store, LocalRoots: buckets.Roots.For, Kinds: buckets.Remote.Kinds, Seal: buckets.Remote.Seal,
 		Ambient: buckets.Remote.Ambient, Audit: auditor, Now: time.Now,
 	}
 }

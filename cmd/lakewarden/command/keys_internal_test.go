@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// TestSigningKeysAreRotated runs the command as next to a running server.
+// TestSigningKeysAreRotated runs the command while a server has the catalog open.
 func TestSigningKeysAreRotated(t *testing.T) {
 	flags := []string{"--data-dir", t.TempDir()}
 	settings, err := config.Load(flag.NewFlagSet("test", flag.ContinueOnError), flags)

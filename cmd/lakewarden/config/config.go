@@ -39,7 +39,7 @@ type Settings struct {
 	DatabaseURL    string   `koanf:"database_url"`
 	ExtensionDir   string   `koanf:"extension_dir"`
 	LocalRoots     []string `koanf:"local_roots"`
-	// SandboxRoot is the directory in which each organisation's sandbox has its own.
+	// SandboxRoot is the parent of the directories of the organisations' sandboxes.
 	SandboxRoot string `koanf:"sandbox_root"`
 	// SandboxQuota bounds the files, in MiB, of all tables that one person, or all service
 	// accounts together, created in a sandbox.
@@ -60,7 +60,7 @@ type Settings struct {
 	RatePerMinute int           `koanf:"rate_per_minute"`
 	RateBurst     int           `koanf:"rate_burst"`
 	// RateOrgPerMinute and RateOrgBurst limit the requests of all keys and people of one
-	// organisation; 0 means ten times the limit of one.
+	// organisation; 0 means ten times the limit of one caller.
 	RateOrgPerMinute int           `koanf:"rate_org_per_minute"`
 	RateOrgBurst     int           `koanf:"rate_org_burst"`
 	DiscoveryEvery   time.Duration `koanf:"discovery_interval"`

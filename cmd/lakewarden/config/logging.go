@@ -15,8 +15,8 @@ func (c *Settings) Level() (slog.Level, error) {
 	return level, nil
 }
 
-// Attributes returns the settings in effect for the log. The database URL can hold
-// a password, so only its kind is included. Families of models are those with a key.
+// Attributes returns the main settings for the log. The database URL can hold a password,
+// so only its kind is included. Only families of models with a key are listed.
 func (c *Settings) Attributes() []any {
 	database := "sqlite"
 	if c.DatabaseURL != "" {

@@ -30,26 +30,32 @@ func (g *Group) Background(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// Every runs f in intervals, first after one interval, until ctx ends or the group is closed.
+// Every runs f in intervals, first after one interval, until ctx ends or the group is closed. Its
+// runs do not overlap.
 func (g *Group) Every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	g.Background(ctx, func(ctx context.Context) { runEvery(ctx, interval, f) })
+}
+
+// Repeat is Every with a first run at once.
+func (g *Group) Repeat(ctx context.Context, interval time.Duration, f func(context.Context)) {
 	g.Background(ctx, func(ctx context.Context) {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				f(ctx)
-			}
-		}
+		f(ctx)
+		runEvery(ctx, interval, f)
 	})
 }
 
-// Repeat runs f at once and then in intervals, until ctx ends or the group is closed.
-func (g *Group) Repeat(ctx context.Context, interval time.Duration, f func(context.Context)) {
-	g.Background(ctx, f)
-	g.Every(ctx, interval, f)
+// runEvery runs f in intervals until ctx ends. Runs do not overlap.
+func runEvery(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f(ctx)
+		}
+	}
 }
 
 // Close closes the parts within limit. It closes all of them, whatever the errors of others.

@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
-func TestPartsCloseInReverseOrderAndAllOfThem(t *testing.T) {
+func TestAllPartsCloseInReverseOrder(t *testing.T) {
 	var g lifecycle.Group
 	var closed []string
 	first, second := errors.New("first"), errors.New("second")
@@ -44,6 +44,25 @@ func TestEveryRunsUntilItsContextEnds(t *testing.T) {
 	<-third
 	require.NoError(t, g.Close(time.Minute))
 	require.Equal(t, 3, runs)
+}
+
+func TestRepeatedRunsDoNotOverlap(t *testing.T) {
+	var g lifecycle.Group
+	running, most := 0, 0 // of one goroutine, or the race detector reports them
+	third := make(chan struct{})
+	runs := 0
+	g.Repeat(t.Context(), time.Millisecond, func(context.Context) {
+		running++
+		most = max(most, running)
+		time.Sleep(5 * time.Millisecond)
+		if runs++; runs == 3 {
+			close(third)
+		}
+		running--
+	})
+	<-third
+	require.NoError(t, g.Close(time.Minute))
+	require.Equal(t, 1, most)
 }
 
 func TestClosingEndsAtItsLimit(t *testing.T) {

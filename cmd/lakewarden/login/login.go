@@ -27,12 +27,13 @@ import (
 // Options holds what [New] builds upon. All fields are set.
 type Options struct {
 	Settings config.Settings
-	// Catalog holds the signing keys, Store what callers may read of it, SignIns the sessions.
+	// Catalog holds the signing keys, Store checks what callers may read, SignIns holds the
+	// sessions.
 	Catalog *sqlstore.Store
 	Store   *authz.Store
 	SignIns *signin.Store
-	// Remote holds the keyring, the applications at OAuth providers, and the addresses that
-	// users may supply.
+	// Remote holds the keyring, the applications at OAuth providers, and the check of
+	// addresses that users supply.
 	Remote     *stores.Remote
 	Epochs     *revocation.Epochs
 	Audit      *caller.Auditor

@@ -12,8 +12,8 @@ import (
 // server leaves time to close the other parts.
 const mailDrain = 5 * time.Second
 
-// newMails starts the queue of e-mails. Those that wait when it closes are sent
-// first, as far as time allows.
+// newMails starts the queue of e-mails. When it closes, it attempts those that have not
+// been attempted yet, as far as time allows.
 func newMails(ctx context.Context, o Options) (*mail.Queue, error) {
 	var sender mail.Sender
 	var err error

@@ -21,8 +21,8 @@ import (
 // signing key is checked.
 const expireEvery = time.Hour
 
-// signingSealer lets clients of the authorization server retry while the keys of the
-// server cannot be used.
+// signingSealer marks errors of unavailable keys as [auth.ErrUnavailable], so that
+// clients retry.
 type signingSealer struct{ secret.SigningKeys }
 
 // Open implements [signin.Sealer].

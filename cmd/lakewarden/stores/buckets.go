@@ -30,7 +30,7 @@ var _ lake.Opener = Buckets{}
 // of an organisation.
 func Local(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error)) {
 	b := Buckets{Metrics: objstore.NewMetrics(prometheus.NewRegistry()), Roots: NewLocalRoots(settings, store)}
-	return b, b.Roots.Of
+	return b, b.Roots.For
 }
 
 // Bucket implements lake.Opener.
@@ -39,7 +39,7 @@ func (b Buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (buck
 	case config.Kind == catalog.KindLocal:
 		bucket, err = b.local(ctx, config)
 	case b.Remote != nil:
-		bucket, err = b.Remote.of(ctx, config)
+		bucket, err = b.Remote.openRenewed(ctx, config)
 	default:
 		err = lake.ErrStorageKind
 	}
@@ -58,7 +58,7 @@ func (b Buckets) local(ctx context.Context, config catalog.StorageConfig) (_ obj
 	}
 	roots := admin.SandboxRoots(b.Roots.sandboxes)
 	if !config.Sandbox {
-		if roots.Allowed, err = b.Roots.Of(ctx, config.Org); err != nil {
+		if roots.Allowed, err = b.Roots.For(ctx, config.Org); err != nil {
 			return nil, err
 		}
 	}
@@ -68,13 +68,13 @@ func (b Buckets) local(ctx context.Context, config catalog.StorageConfig) (_ obj
 	return file.New(path)
 }
 
-// LocalRoots holds the operator's directories for local storage. One that contains
-// {org} serves every organisation, each in its own directory. One that does not serves
-// the first organisation only, even after that was deleted, so that two tenants never
-// share a directory by accident.
+// LocalRoots holds the operator's directories for local storage. A directory whose path
+// contains {org} serves every organisation, each in a directory of its own. Any other
+// serves only the first organisation, even after it was deleted, so that two tenants
+// never share a directory by accident.
 type LocalRoots struct {
 	configured []string
-	// sandboxes is the directory that contains those of the sandboxes.
+	// sandboxes is the parent of the directories of all sandboxes.
 	sandboxes string
 	store     catalog.Organisations
 }
@@ -84,8 +84,8 @@ func NewLocalRoots(settings config.Settings, store *authz.Store) LocalRoots {
 	return LocalRoots{configured: settings.LocalRoots, sandboxes: settings.SandboxRoot, store: store}
 }
 
-// Of returns the directories below which an organisation may use local storage.
-func (l LocalRoots) Of(ctx context.Context, org catalog.OrgID) ([]string, error) {
+// For returns the directories below which an organisation may use local storage.
+func (l LocalRoots) For(ctx context.Context, org catalog.OrgID) ([]string, error) {
 	first, err := l.store.FirstOrganisation(authz.System(ctx, "local roots"))
 	if err != nil {
 		return nil, err

@@ -20,10 +20,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// ReadRemotely lets the sessions of an engine read remote stores through a gateway,
+// NewGatewayEngine returns inner with sessions that read remote stores through a gateway,
 // which is closed with parts.
-func ReadRemotely(
-	ctx context.Context, settings config.Settings, inner engine.Engine, store configLists, opener lake.Opener,
+func NewGatewayEngine(
+	ctx context.Context, settings config.Settings, inner engine.Engine, store configLister, opener lake.Opener,
 	registry prometheus.Registerer, log *slog.Logger, parts *lifecycle.Group,
 ) (engine.Engine, error) {
 	dir := filepath.Join(settings.DataDir, "cache")
@@ -70,8 +70,8 @@ func ReadRemotely(
 // dropped. They can no longer be read and only occupy disk space.
 const forgetBlocksEvery = 5 * time.Minute
 
-// configLists are the parts of the catalog that list all configurations.
-type configLists interface {
+// configLister is the part of the catalog that lists all configurations.
+type configLister interface {
 	catalog.StorageConfigs
 	catalog.Organisations
 }
@@ -80,7 +80,7 @@ type configLists interface {
 func identityOf(c catalog.StorageConfig) string { return string(c.ID) + " " + string(c.Location) }
 
 // forgetBlocks removes the blocks of deleted configurations from a cache.
-func forgetBlocks(ctx context.Context, retain func(identities []string), store configLists) error {
+func forgetBlocks(ctx context.Context, retain func(identities []string), store configLister) error {
 	var identities []string
 	for c, err := range catalog.AllStorageConfigs(authz.System(ctx, "cached blocks"), store) {
 		if err != nil {

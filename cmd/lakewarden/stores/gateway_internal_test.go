@@ -12,9 +12,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 )
 
-// TestCachedBlocksAreThoseOfConfigurationsThatExist checks that the blocks to retain
-// are those of the configurations of all organisations.
-func TestCachedBlocksAreThoseOfConfigurationsThatExist(t *testing.T) {
+// TestBlocksOfDeletedConfigurationsAreForgotten checks that exactly the blocks of
+// existing configurations, of all organisations, are retained.
+func TestBlocksOfDeletedConfigurationsAreForgotten(t *testing.T) {
 	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "catalog.db"),
 		sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

@@ -78,9 +78,9 @@ func (s *Remote) Seal(org catalog.OrgID, config catalog.ConfigID, plain []byte) 
 	return s.Keys.Seal(credentialOf(org, config), plain)
 }
 
-// of returns the root of a configuration. A request whose credential was replaced and
-// revoked meanwhile is repeated with the present one.
-func (s *Remote) of(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
+// openRenewed is open, but repeats a request with the current credential if the one in
+// use was replaced and revoked.
+func (s *Remote) openRenewed(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
 	bucket, err := s.open(ctx, config)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *Remote) of(ctx context.Context, config catalog.StorageConfig) (objstore
 		if err != nil || now.Version == config.Version || now.Location != config.Location {
 			return nil, err
 		}
-		return s.of(ctx, now)
+		return s.openRenewed(ctx, now)
 	}), nil
 }
 

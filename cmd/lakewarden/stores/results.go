@@ -51,7 +51,8 @@ func OpenResults(ctx context.Context, settings config.Settings, log *slog.Logger
 	return bucket, client, nil
 }
 
-// abandonedAfter is longer than the writing of any result takes.
+// abandonedAfter is the age from which a partial file counts as abandoned. Writing a
+// result never takes that long.
 const abandonedAfter = 24 * time.Hour
 
 func openResultsFolder(ctx context.Context, dir string, log *slog.Logger) (objstore.Bucket, error) {

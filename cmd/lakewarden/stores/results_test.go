@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-func TestAServerDoesNotStartWithAPlaceOfResultsThatItMayNotUse(t *testing.T) {
+func TestAnUnusableResultsBucketIsRefusedAtStart(t *testing.T) {
 	store := s3test.Start(t)
 	inS3 := func(store s3test.Server, bucket string) func(*config.Settings) {
 		return func(c *config.Settings) {
@@ -25,7 +25,7 @@ func TestAServerDoesNotStartWithAPlaceOfResultsThatItMayNotUse(t *testing.T) {
 	sound := config.Settings{DataDir: t.TempDir()}
 	for name, change := range map[string]func(*config.Settings){
 		"no such bucket": inS3(store, "nobody-made-this"),
-		"another's": func(c *config.Settings) {
+		"wrong secret": func(c *config.Settings) {
 			bucket := store.Bucket(t)
 			inS3(store, bucket)(c)
 			c.ResultsSecretAccessKey = "not the secret at all"

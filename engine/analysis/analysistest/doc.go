@@ -1,5 +1,5 @@
 // Package analysistest gives tests of analyses a table in a real engine, behind the guard
 // that statements of callers pass.
 //
-// What may not go in here: expectations about what analyses find.
+// What may not go in it: expectations about what analyses find.
 package analysistest

@@ -188,9 +188,9 @@ func (d *detector) suspect(r *row, open []hit) (column int, margin float64) {
 	return best, scores[best] - second
 }
 
-// likelierWrong reports which of two columns is to blame if the evidence against both is
-// equal. It is the first one if the first is a text, because a wrong number hardly ever fits
-// other rows, or a stamp and the other one a part of it.
+// likelierWrong reports whether column a rather than b is to blame if the evidence against
+// both is equal. Texts come first, because a wrong number hardly ever fits other rows; then
+// dates and timestamps; then numbers.
 func (d *detector) likelierWrong(a, b int) bool {
 	rank := func(i int) int {
 		switch d.column(i).Kind() {

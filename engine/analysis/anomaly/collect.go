@@ -67,7 +67,7 @@ func (d *detector) collect(ctx context.Context) error {
 				continue
 			}
 			if exceptions > broken {
-				// What looks like an error is one more exception.
+				// The values that break the dependency are most likely exceptions, too.
 				c.ignored = true
 				if d.counts[c.depends.To] == nil {
 					continue

@@ -5,7 +5,7 @@
 // A check is a condition that is counted over all rows. If a condition is about several
 // columns, the relations that the row satisfies and violates decide which cell is blamed.
 //
-// What may not go in here: knowledge about certain tables or names of columns.
+// What may not go in it: knowledge about certain tables or names of columns.
 //
 // Invariants:
 //   - A finding needs strong evidence: a check that would report many rows reports none.

@@ -234,10 +234,11 @@ func (d *detector) violations(c *check) string {
 		maxFlagged+1)
 }
 
-// perException is the number of violations that each small exception makes likely.
+// perException is the number of broken pairs that one small exception explains.
 const perException = 5
 
-// rareValue is the number of rows of which at most one has a value that counts as rare.
+// rareValue: a value is rare if it has at most one of rareValue rows, or at most two
+// rows.
 const rareValue = 20_000
 
 // identity returns the SQL of a number that tells rows apart.

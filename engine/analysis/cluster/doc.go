@@ -1,7 +1,7 @@
 // Package cluster groups texts that are forms of one value, such as spellings of a name, by
 // keys that are equal for them and by the distance of rare texts to frequent ones.
 //
-// What may not go in here: tables, columns and statements, and lists of words of a domain.
+// What may not go in it: tables, columns and statements, and lists of words of a domain.
 //
 // Invariants:
 //   - Equal texts with equal numbers of rows lead to equal clusters.

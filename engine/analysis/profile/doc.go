@@ -1,7 +1,7 @@
 // Package profile describes columns and rows of a table by counts: the actions summary and
 // explain_rows, and the profiles of columns that other analyses start from.
 //
-// What may not go in here: judgements about which values are wrong.
+// What may not go in it: judgements about which values are wrong.
 //
 // Invariants:
 //   - Counts are exact, except numbers of distinct values beyond maxDistinct.

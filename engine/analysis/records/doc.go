@@ -8,7 +8,7 @@
 // evidence must exceed what coincidence brings about among all pairs of rows. Rates of errors
 // are learned from the table. Matches make clusters.
 //
-// What may not go in here: formats of requests and replies, and any statement that does not
+// What may not go in it: formats of requests and replies, and any statement that does not
 // go through the input of the analysis.
 //
 // Invariants:

@@ -36,8 +36,8 @@ var prior = [levels]float64{different: 0.09, similar: 0.05, near: 0.1, equal: 0.
 
 const priorPairs = 40
 
-// maxDifferent bounds the share of records of one thing that differ in a column: records
-// that differ in many columns are not of one thing, however often they occur.
+// maxDifferent bounds the learned share of matches that differ in a column. Without it,
+// frequent pairs that differ in many columns would be learned as matches.
 const maxDifferent = 0.25
 
 // samples is the number of random pairs from which chances are estimated.

@@ -302,8 +302,8 @@ func (m *model) findDistinguishing(seen [][levels]float64, matches float64) {
 	}
 }
 
-// namingBits are the bits of words from which on a difference in them adds to one in a number
-// that tells records apart: another name and another number are those of somebody else.
+// namingBits is the number of bits from which a column of words counts as a name. Two records
+// whose names and one distinguishing number differ are of different people.
 const namingBits = 5
 
 // plausible reports whether a pair agrees in enough columns to be records of one thing.

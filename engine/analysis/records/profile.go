@@ -41,7 +41,8 @@ type profile struct {
 	column analysis.Column
 	// filled is the number of values, distinct an estimate of their number.
 	filled, distinct int64
-	// length is the average length of the texts, of which each counts 201 at most.
+	// length is the average length of the texts, each counted with at most 201
+	// characters; it is 12 for other types.
 	length float64
 	// numbers is the number of texts of digits and punctuation, codes that of texts with
 	// digits and without spaces and @.

@@ -3,7 +3,7 @@
 // sample of the rows, which it reads into memory once; what it finds are candidates, which
 // the caller counts over all rows.
 //
-// What may not go in here: which relations matter, and what follows from a violation.
+// What may not go in it: which relations matter, and what follows from a violation.
 //
 // Invariants:
 //   - A sample is chosen by the values of the rows, not by their place. Equal rows lead to

@@ -1,7 +1,7 @@
 // Package rules suggests rules that the rows of a table satisfy: CHECK constraints, NOT NULL
 // and keys.
 //
-// What may not go in here: which rules a table has already, beyond what the input says, and
+// What may not go in it: which rules a table has already, beyond what the input says, and
 // rules about single values, which are domains.
 //
 // Invariants:

@@ -1,7 +1,7 @@
 // Package similarity compares short texts: it normalises them, makes keys that are equal for
 // texts that are alike, and measures how alike two texts are.
 //
-// What may not go in here: tables, columns and statements.
+// What may not go in it: tables, columns and statements.
 //
 // Invariants:
 //   - The functions are pure: equal arguments lead to equal results.

@@ -2,7 +2,7 @@
 // spelling, placeholders that stand for missing values, and sets, patterns and ranges that
 // contain nearly all values of a column.
 //
-// What may not go in here: rules over several columns, except that one column may determine
+// What may not go in it: rules over several columns, except that one column may determine
 // the missing values of another; comparisons of whole rows; and statistics of files.
 //
 // Invariants:

@@ -24,7 +24,7 @@ const (
 	maxCandidates = 200
 	// maxPeers bounds the values of a category that are compared with its placeholders.
 	maxPeers = 50
-	// leastConfidence is that of the least sure findings that are reported.
+	// leastConfidence is the least confidence of a reported finding.
 	leastConfidence = 0.5
 	// regular is the part of rows from which a column has a shape.
 	regular = 0.85
@@ -61,7 +61,7 @@ func textPlaceholders(ctx context.Context, in analysis.Input, c analysis.Column,
 	if err != nil {
 		return nil, t, err
 	}
-	j := judge{context: t, nulls: nulls, odd: kind, candidates: candidates}
+	j := placeholderJudge{context: t, nulls: nulls, odd: kind, candidates: candidates}
 	j.survey()
 	if t.category() && slices.ContainsFunc(candidates, func(v counted) bool { return meaningOf(v.text) == usually }) {
 		peers, err := mostFrequent(ctx, in, flagged(in, c), "NOT word", maxPeers)
@@ -97,8 +97,8 @@ func oddOnes(t textContext) (condition, kind string) {
 	return "", ""
 }
 
-// judge decides whether values of one column stand for missing values.
-type judge struct {
+// placeholderJudge decides whether values of one column stand for missing values.
+type placeholderJudge struct {
 	context    textContext
 	nulls      int64
 	odd        string
@@ -107,12 +107,12 @@ type judge struct {
 	// that do not fit the others.
 	surely   bool
 	oddForms int
-	// scale and aState report that other values have words of scales or of states.
+	// scale and states report that other values have words of scales or of states.
 	scale, states bool
 }
 
 // survey notes whether some candidate is surely a placeholder, and how many do not fit.
-func (j *judge) survey() {
+func (j *placeholderJudge) survey() {
 	for _, v := range j.candidates {
 		if meaningOf(v.text) == always || blank(v.text) {
 			j.surely = true
@@ -124,7 +124,7 @@ func (j *judge) survey() {
 }
 
 // peers notes whether the other values of a category have words of scales or of states.
-func (j *judge) peers(values []counted) {
+func (j *placeholderJudge) peers(values []counted) {
 	for _, v := range values {
 		for word := range strings.FieldsSeq(bareWord(v.text)) {
 			j.scale = j.scale || scales[word]
@@ -134,7 +134,7 @@ func (j *judge) peers(values []counted) {
 }
 
 // judge returns how surely a value stands for a missing value, and why.
-func (j *judge) judge(v counted) (float64, string) {
+func (j *placeholderJudge) judge(v counted) (float64, string) {
 	t := j.context
 	word := bareWord(v.text)
 	switch {
@@ -184,7 +184,7 @@ func (t textContext) second(v counted) int64 {
 }
 
 // isCode reports whether a text of letters is a code like most values of the column.
-func (j *judge) isCode(text string) bool {
+func (j *placeholderJudge) isCode(text string) bool {
 	t := j.context
 	shape := -1
 	switch {
@@ -202,7 +202,7 @@ func (j *judge) isCode(text string) bool {
 }
 
 // usual judges a word that can be a name, a code or a category.
-func (j *judge) usual(v counted, word string) (float64, string) {
+func (j *placeholderJudge) usual(v counted, word string) (float64, string) {
 	t := j.context
 	const reason = "a word that usually stands for a missing value"
 	share := ratio(v.rows, t.values+v.rows)
@@ -236,7 +236,7 @@ func (j *judge) usual(v counted, word string) (float64, string) {
 
 // fits reports whether a word is written like most values: in upper case, in lower case or
 // with a capital.
-func (j *judge) fits(text string) bool {
+func (j *placeholderJudge) fits(text string) bool {
 	t := j.context
 	switch {
 	case strings.ToUpper(text) == text:
@@ -248,7 +248,7 @@ func (j *judge) fits(text string) bool {
 }
 
 // marks judges a text of punctuation only.
-func (j *judge) marks(v counted) (float64, string) {
+func (j *placeholderJudge) marks(v counted) (float64, string) {
 	t := j.context
 	share := ratio(t.marks, t.marks+t.values)
 	for _, other := range j.candidates {

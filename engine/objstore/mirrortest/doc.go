@@ -8,7 +8,7 @@
 // and the folder has every object whose write was acknowledged. Objects have the times of their files, which
 // tests set, although these stores do not let clients set them.
 //
-// What may not go in: faults. The packages of the stores test them without a mirror.
+// What may not go in it: faults. The packages of the stores test them without a mirror.
 //
 // Invariants:
 //   - One writer at a time changes an object: what a file and an object that change at once become is

@@ -7,7 +7,7 @@
 // reading of JSON documents ([Decode], [DecodeStrict]), the check of an endpoint
 // ([CheckURL], [Host]), and a cache of open roots ([Clients]).
 //
-// What may not go in here: the catalog, encryption, HTTP, and the SDK of a store.
+// What may not go in it: the catalog, encryption, HTTP, and the SDK of a store.
 //
 // Invariants:
 //   - The names of fields are those of requests, so that an error can name the field that

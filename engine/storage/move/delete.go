@@ -13,8 +13,9 @@ import (
 
 // Delete deletes the source: first the logs, then the data. It returns the number and the size of
 // the objects that this run has deleted. It keeps every object that the target does not have, and
-// then returns ErrSourceChanged at the end; if one of those is in a log, it deletes no data, and if
-// there is one at the beginning, nothing. After an error it can be run again.
+// returns ErrSourceChanged for it. If such an object is in a log when Delete begins, nothing is
+// deleted; if it appears in a log later, no data is deleted. After an error Delete can be run
+// again.
 func (j Job) Delete(ctx context.Context) (Count, error) {
 	d := deletion{run: j.run(), from: j.Source, other: j.Target, expendable: moved, strict: true}
 	err := d.all(ctx)
@@ -129,7 +130,8 @@ var logSteps = []func(role) (use, more bool){
 	func(role) (use, more bool) { return true, true },
 }
 
-// compare keeps the files of a log that the other bucket does not have.
+// compare records the files of a log that must be kept because the other bucket does not
+// have them of a log that the other bucket does not have.
 func (d *deletion) compare(ctx context.Context, folder string) error {
 	for p, err := range pairs(ctx, d.from, d.other, folder, "") {
 		if err != nil {

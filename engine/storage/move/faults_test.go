@@ -47,9 +47,9 @@ func requireNothingLost(tb testing.TB, want map[string]string, source, target ob
 	require.Equal(tb, want, have)
 }
 
-// TestKilledAnywhere ends a move at each request to the source and to the target, before and after
+// TestAKillAtAnyRequestLosesNothing ends a move at each request to the source and to the target, before and after
 // the request takes effect. Nothing is lost, and another run ends the move.
-func TestKilledAnywhere(t *testing.T) {
+func TestAKillAtAnyRequestLosesNothing(t *testing.T) {
 	ctx := context.Background()
 	for _, side := range []string{"source", "target"} {
 		for _, after := range []bool{false, true} {
@@ -113,7 +113,7 @@ func TestDiscardAfterKill(t *testing.T) {
 }
 
 // TestFaultsThatPass lets single requests fail, as stores do: the reply to a write is lost, or the
-// store is unavailable for a while. Only a listing that fails ends the run.
+// store is unavailable for a while.
 func TestFaultsThatPass(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for nth := 1; nth < 120; nth++ {
@@ -149,9 +149,9 @@ func (i *intruder) match(string) bool {
 	return false
 }
 
-// TestForeignCommitAnywhere lets another engine commit to the source at each point of a move: the
+// TestForeignCommitsAreMovedOrKept lets another engine commit to the source at each point of a move: the
 // move includes the commit, or ends and keeps it.
-func TestForeignCommitAnywhere(t *testing.T) {
+func TestForeignCommitsAreMovedOrKept(t *testing.T) {
 	ctx := context.Background()
 	foreign := map[string]string{"part-9": "foreign rows", log("", 5, ".json"): "foreign", log("", 5, ".checkpoint.parquet"): "foreign",
 		"_delta_log/_last_checkpoint": `{"version":5}`}
@@ -221,9 +221,9 @@ func TestForeignCommitAnywhere(t *testing.T) {
 	}
 }
 
-// TestForeignObjectAtTargetAnywhere lets another engine create objects at the target at each point of
+// TestForeignObjectsAtTheTargetAreKept lets another engine create objects at the target at each point of
 // a move that then fails, with names of the source: a move replaces and removes none of them.
-func TestForeignObjectAtTargetAnywhere(t *testing.T) {
+func TestForeignObjectsAtTheTargetAreKept(t *testing.T) {
 	ctx := context.Background()
 	var outcomes [2]int
 	for nth := 1; ; nth++ {
@@ -263,8 +263,8 @@ func TestForeignObjectAtTargetAnywhere(t *testing.T) {
 	require.Greater(t, outcomes[1], 10)
 }
 
-// TestSourceThatNeverRests has an engine that commits faster than its commits are copied.
-func TestSourceThatNeverRests(t *testing.T) {
+// TestCopyGivesUpOnASourceThatKeepsChanging has an engine that commits faster than its commits are copied.
+func TestCopyGivesUpOnASourceThatKeepsChanging(t *testing.T) {
 	source := mem.New()
 	fill(t, source, lake())
 	version := 5
@@ -326,8 +326,8 @@ func TestLargeDamagedCopiesAreRead(t *testing.T) {
 	})
 }
 
-// TestDamagedCopies has a store that damages what it stores.
-func TestDamagedCopies(t *testing.T) {
+// TestDamagedCopiesAreReplacedExceptCommits has a store that damages what it stores.
+func TestDamagedCopiesAreReplacedExceptCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"part-0", log("", 1, ".json")} {
 			damaging := &damager{Bucket: mem.New(), name: name, left: 1}
@@ -347,7 +347,7 @@ func TestDamagedCopies(t *testing.T) {
 	})
 }
 
-// TestMoves moves random trees, with kills and writes of another engine at random points.
+// TestMoves moves random trees, with kills at random points.
 func TestMoves(t *testing.T) {
 	segment := rapid.SampledFrom([]string{"a", "a-", "a.b", "b", "é", "_delta_log", "00000000000000000001.json",
 		"00000000000000000002.json", "00000000000000000001.checkpoint.parquet", "_last_checkpoint", "_sidecars"})
@@ -402,7 +402,7 @@ func TestMoves(t *testing.T) {
 	})
 }
 
-func TestCancelled(t *testing.T) {
+func TestStepsReturnTheErrorOfTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	source, target := fill(t, mem.New(), lake()), mem.New()
 	job := move.Job{Source: source, Target: target, Parallel: 2, Progress: func(c move.Count) {
@@ -481,9 +481,9 @@ func TestCopiesInsideAStore(t *testing.T) {
 	}
 }
 
-// TestVanishedObjects deletes objects of the source while they are copied, as a vacuum of another
+// TestObjectsDeletedDuringACopyAreSkipped deletes objects of the source while they are copied, as a vacuum of another
 // engine does: they are not part of the move.
-func TestVanishedObjects(t *testing.T) {
+func TestObjectsDeletedDuringACopyAreSkipped(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range []string{"part-0", log("", 0, ".json"), log("", 2, ".checkpoint.parquet")} {
 		source, target := mem.New(), mem.New()

@@ -13,7 +13,8 @@ import (
 const (
 	// attempts is the number of times that an object is copied or deleted if the store fails.
 	attempts = 3
-	// pause is the time before the second attempt.
+	// pause is half the time before the second attempt. The time doubles with each
+	// further attempt.
 	pause = 50 * time.Millisecond
 	// maxWhole is the size in bytes up to which an object is held in memory, to be created by one
 	// request.
@@ -24,7 +25,7 @@ const (
 func retry(ctx context.Context, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || attempt == attempts || ctx.Err() != nil || !passes(err) {
+		if err == nil || attempt == attempts || ctx.Err() != nil || !transient(err) {
 			return err
 		}
 		select {
@@ -35,9 +36,10 @@ func retry(ctx context.Context, do func() error) error {
 	}
 }
 
-func passes(err error) bool {
-	for _, transient := range []error{objstore.ErrUnavailable, objstore.ErrUnknown, objstore.ErrSize, ErrDamaged} {
-		if errors.Is(err, transient) {
+// transient reports whether a failure may pass, so that a retry can help.
+func transient(err error) bool {
+	for _, passing := range []error{objstore.ErrUnavailable, objstore.ErrUnknown, objstore.ErrSize, ErrDamaged} {
+		if errors.Is(err, passing) {
 			return !errors.Is(err, objstore.ErrNoBucket)
 		}
 	}

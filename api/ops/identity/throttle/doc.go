@@ -2,7 +2,7 @@
 // e-mails and refused links. It delays those who guess, limits e-mails and audit entries,
 // and never refuses a right password because of guesses from elsewhere.
 //
-// What may not go in here: what a counted event means, and the store.
+// What may not go in it: what a counted event means, and the store.
 //
 // Invariants:
 //   - Memory is bounded, however many names and addresses a flood has.

@@ -65,8 +65,8 @@ func raise(slots [meterRows]*int64, zero int64) {
 }
 
 // add counts an event. It returns how long it takes until the count is at most burst,
-// which is 0 if it is. Counts beyond twice the burst are not remembered, so that a name is
-// itself again some time after a flood.
+// which is 0 if it is. Counts beyond twice the burst are not remembered, so that a name
+// recovers soon after a flood.
 func (m *meter) add(name string) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,7 +2,7 @@
 // with an access key, a shared access signature, a service principal or the managed
 // identity of the server.
 //
-// What may not go in here: requests to a store, which are those of engine/objstore/azure.
+// What may not go in it: requests to a store, which are those of engine/objstore/azure.
 //
 // Invariants:
 //   - A configuration has exactly one mode of authentication.

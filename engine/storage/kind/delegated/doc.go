@@ -2,7 +2,7 @@
 // server use: a bucket of Google Cloud Storage, or a container of Azure, opened with the
 // access tokens of the member who owns the configuration.
 //
-// What may not go in here: OAuth, which issues the tokens, and requests to a store.
+// What may not go in it: OAuth, which issues the tokens, and requests to a store.
 //
 // Invariants:
 //   - A configuration has no credential of its own. Each use asks for the owner's token, so
