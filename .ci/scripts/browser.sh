@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# browser.sh BIN: Chromium, and the package with which the tests control it, in the folder
-# BIN/browser. A stamp with the lock file makes a second call free.
+# browser.sh BIN installs Chromium, and into BIN/browser the package with which the tests
+# control it. A copy of the lock file marks it as done.
 set -euo pipefail
 
 bin=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME [PATTERN]: every fuzz target of the tree for TIME each, or those
-# whose line "FOLDER TARGET" matches.
+# fuzz.sh TIME [PATTERN] runs every fuzz target of the tree for TIME each, or those whose line
+# "FOLDER TARGET" matches.
 set -euo pipefail
 
 : "${TAGS:?}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# goserver.sh BIN NAME MODULE VERSION [PACKAGE]: the program NAME, a server written in Go that the
-# tests start on loopback, in the folder BIN. A stamp with the version makes a second call free.
+# goserver.sh BIN NAME MODULE VERSION [PACKAGE] builds a server that the tests start on loopback
+# as BIN/NAME. A stamp with the version marks it as done.
 set -euo pipefail
 
 bin=$1 name=$2 version=$4 package=$3${5:+/$5}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# npmserver.sh BIN NAME SOURCE: the packages of a server for Node.js that the tests start on
-# loopback, in the folder BIN/NAME. SOURCE has their package.json and lock file. A stamp with the
-# lock file makes a second call free.
+# npmserver.sh BIN NAME SOURCE installs the packages of a Node.js server, which the tests start on
+# loopback, into BIN/NAME. SOURCE has their package.json and lock file. A copy of the lock file
+# marks it as done.
 set -euo pipefail
 
 name=$2 source=$3 target=$1/$2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# python.sh VENV REQUIREMENTS: a virtual environment with the pinned packages.
-# A stamp per requirements file makes a second call free.
+# python.sh VENV REQUIREMENTS creates a virtual environment with the pinned packages. A stamp
+# for each requirements file marks it as done.
 set -euo pipefail
 
 venv=$1 requirements=$2

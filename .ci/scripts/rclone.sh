@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rclone.sh BIN: rclone, the peer of moves between object stores, in the folder BIN. It is
+# rclone.sh BIN puts rclone, which moves between object stores are compared with, into BIN. It is
 # taken out of Debian's package, which need not be installed. An rclone that is installed
 # is used as it is.
 set -euo pipefail

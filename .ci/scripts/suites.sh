@@ -22,9 +22,9 @@ for folder in "${folders[@]}"; do
 	go test -tags "$TAGS" -vet off -ldflags '-s -w' -c -o "$programs/${folder##*/}" "./$folder"
 done
 
-# Without workers nothing bounds the aggregates that the engine does not account,
-# so the attacks on resources run where there are some, and not if runs are chosen: the
-# tests have those of each kind.
+# Only workers bound the aggregates that the engine does not account for, so the attacks on
+# resources run only with workers, and not if runs are chosen: the tests have those of each
+# kind.
 leaks='^(TestTwoWorlds.*|TestHostileStatements.*)$'
 attacks='^(TestTwoWorlds.*|TestHostileStatements.*|TestResourceAttacksEndInTime)$'
 

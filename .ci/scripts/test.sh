@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# test.sh [-unit] [-whole] [PACKAGES...] [GO TEST FLAGS]: the tests of the packages (all),
-# or with -unit those that need no running server. Tests of many similar cases take the
-# representative ones, or with -whole all of them. Test programs that link DuckDB, or the
-# SQLite that was translated from C, run without the race detector: there it multiplies
-# build and run time and sees none of that code. The log's package runs in both ways, under
-# the race detector with fewer cases.
+# test.sh [-unit] [-whole] [PACKAGES...] [GO TEST FLAGS] runs the tests of the packages, by
+# default all, or with -unit those that need no running server. Tests of many similar cases
+# take representative ones, or with -whole all. Test programs that link DuckDB, or SQLite
+# translated to Go, run without the race detector: it multiplies their build and run time and
+# does not see C code. engine/delta runs both ways, with fewer cases under the race detector.
 set -euo pipefail
 
 : "${TAGS:?}"

@@ -7,7 +7,7 @@
 // write, table, domain, infer, maintain, admin, identity, storage, analysis. This package
 // has no code.
 //
-// What may not go in here, or below: net/http, wire types, status codes, SQL drivers,
+// What may not go in it, or below it: net/http, wire types, status codes, SQL drivers,
 // object-store SDKs, duckdb-go.
 //
 // Invariants:

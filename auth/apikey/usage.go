@@ -13,10 +13,10 @@ import (
 
 const (
 	touchEvery   = time.Minute     // precision of last_used_at
-	touchDelay   = time.Second     // of a use until it is written, together with others
-	touchTimeout = 5 * time.Second // for one write
-	touchQueue   = 1024            // uses waiting to be written
-	touchBatch   = 256             // uses of one write
+	touchDelay   = time.Second     // how long uses are collected before they are written
+	touchTimeout = 5 * time.Second // bound of one write
+	touchQueue   = 1024            // capacity of the queue of uses
+	touchBatch   = 256             // largest number of uses in one write
 )
 
 // usage records when keys were last used, at most once a minute for each key, outside

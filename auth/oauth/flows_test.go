@@ -268,7 +268,7 @@ func TestOrganisations(t *testing.T) {
 			"client_id": {oauth.FirstParty}})
 		return status, body
 	}
-	t.Run("a token without one", func(t *testing.T) {
+	t.Run("token without an organisation", func(t *testing.T) {
 		token := w.signIn(w.cli())
 		require.NotContains(t, part(t, token.AccessToken, 1), "org")
 		p := w.principal(token.AccessToken)
@@ -283,7 +283,7 @@ func TestOrganisations(t *testing.T) {
 		require.Equal(t, http.StatusOK, status)
 		require.Equal(t, w.other, w.principal(body["access_token"].(string)).OrgID, "the choice stays")
 	})
-	t.Run("of which the user is no member", func(t *testing.T) {
+	t.Run("user is not a member", func(t *testing.T) {
 		got := w.redirected(w.visit(w.cli().AuthCodeURL(state, oauth2.S256ChallengeOption("v"), withOrg(uuid.New()))), "http://127.0.0.1:43211/")
 		require.Equal(t, "access_denied", got.Get("error"))
 		token := w.signIn(w.cli(), withOrg(w.org))
@@ -296,7 +296,7 @@ func TestOrganisations(t *testing.T) {
 		status, _ = refreshIn(token.RefreshToken, "")
 		require.Equal(t, http.StatusOK, status, "a refusal does not use the token up")
 	})
-	t.Run("another than the client's", func(t *testing.T) {
+	t.Run("organisation of another client", func(t *testing.T) {
 		app := w.config(w.app, w.app.RedirectURIs[0])
 		got := w.redirected(w.visit(app.AuthCodeURL(state, oauth2.S256ChallengeOption("v"), withOrg(w.other))), app.RedirectURL)
 		require.Equal(t, "access_denied", got.Get("error"))
@@ -306,14 +306,14 @@ func TestOrganisations(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, status)
 		require.Equal(t, "invalid_grant", body["error"])
 	})
-	t.Run("that refuses the way of signing in", func(t *testing.T) {
+	t.Run("sign-in method is refused", func(t *testing.T) {
 		token := w.signIn(w.cli(), withOrg(w.other))
 		w.refusedAccess = auth.ErrForbidden
 		_, err := refresh(t.Context(), w.cli(), token.RefreshToken)
 		w.refusal("invalid_grant", err)
 		w.refusedAccess = nil
 	})
-	t.Run("of a limited session", func(t *testing.T) {
+	t.Run("session is limited to another organisation", func(t *testing.T) {
 		w.browser.Org = w.org
 		token := w.signIn(w.cli())
 		require.Equal(t, w.org, w.principal(token.AccessToken).OrgID)
@@ -322,7 +322,7 @@ func TestOrganisations(t *testing.T) {
 		status, body := refreshIn(token.RefreshToken, w.other.String())
 		require.Equal(t, http.StatusBadRequest, status, body)
 	})
-	t.Run("that the user has left", func(t *testing.T) {
+	t.Run("user has left", func(t *testing.T) {
 		w.browser.Org = uuid.Nil
 		token := w.signIn(w.cli(), withOrg(w.org))
 		w.mu.Lock()

@@ -2,7 +2,7 @@
 // and what it answers. Each analysis is a function of a package below this one. What several
 // of them need is here, too: SQL of columns, cited rows, and phrases of texts.
 //
-// What may not go in here, or below: sessions, snapshots, file statistics, commit metrics
+// What may not go in it, or below it: sessions, snapshots, file statistics, commit metrics
 // and anything else that describes rows which the caller does not see. An analysis reads a
 // table through [Input.Query] only, which runs a statement as the caller.
 //

@@ -43,9 +43,9 @@ func NewCache() *Cache {
 	return &Cache{answers: answers, texts: texts}
 }
 
-// answerKey returns what identifies the answer to a request. The digest of the state covers
-// the caller and the policies, the table what the catalog adds to its version: domains,
-// constraints, visible columns.
+// answerKey returns the key of the answer to a request. The state covers the caller and the
+// policies. t adds what the catalog knows about the version: domains, constraints, visible
+// columns.
 func answerKey(state query.State, t analysis.Table, r Request) digest {
 	r.Model = ""
 	columns := make([]string, len(t.Columns))

@@ -15,7 +15,7 @@ type NameStore interface {
 	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
 }
 
-// Names tells signed-in people what they give access to.
+// Names returns the names that consent pages show.
 type Names struct{ Store NameStore }
 
 // Names returns the e-mail address of a person and the name of an organisation. It is for

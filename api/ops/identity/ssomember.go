@@ -107,8 +107,8 @@ func claimedRole(claim any) (strongest catalog.Role) {
 	return strongest
 }
 
-// member returns the membership of a person with the role of the claims. The role of a
-// member stays without a claim for it, and that of the owner always.
+// member returns the membership of a person with the role of the claims. An existing
+// member keeps the role if the configuration names no role claim; the owner always does.
 func (s SSO) member(ctx context.Context, config catalog.SSOConfig, user catalog.UserID, role catalog.Role) (catalog.Membership, error) {
 	member, err := s.Store.Membership(ctx, config.Org, user)
 	if errors.Is(err, catalog.ErrNotFound) {

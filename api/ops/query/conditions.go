@@ -18,9 +18,9 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// expression parses a text that must be one expression over one row, and also one in
-// brackets: then it is one expression in a generated statement too, whatever quotes or
-// comments it holds.
+// expression parses a text that must be one expression over one row, with and without
+// brackets around it. No quotes or comments in such a text can change a statement that it
+// is inserted into.
 func (p *Plans) expression(ctx context.Context, limits grammar.Limits, field, text string) (*sqlguard.Query, error) {
 	var read *sqlguard.Query
 	for _, form := range [][2]string{{"SELECT", ""}, {"SELECT (", ")"}} {

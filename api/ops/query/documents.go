@@ -49,7 +49,7 @@ func (o Stored) Check(ctx context.Context, a caller.Identity, s State) error {
 func (o Stored) KeepDocument(
 	ctx context.Context, t *operation.Task, s State, document []byte, visible any,
 ) (done operation.Done, err error) {
-	room := &room{most: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
+	room := &room{limit: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
 		return o.Runner.Reserve(ctx, t.Operation.ID, bytes, o.OrgBytes)
 	}}
 	if err := room.grow(int64(len(document))); err != nil {

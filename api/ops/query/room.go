@@ -2,12 +2,12 @@ package query
 
 import "io"
 
-// room is the space of one result: at most most bytes, and at most what its organisation has
-// left on all replicas. Space is reserved before it is used, in steps that grow with the
+// room is the space of one result: at most limit bytes, and no more than its organisation has
+// available on all replicas. Space is reserved before it is used, in steps that grow with the
 // result: a large result needs few of them, and a small one reserves little. It is not safe
 // for concurrent use.
 type room struct {
-	most int64
+	limit int64
 	// reserve sets the size of the reservation, and reports whether there was enough
 	// space.
 	reserve func(bytes int64) (bool, error)
@@ -21,10 +21,10 @@ func (r *room) grow(need int64) error {
 	if need <= r.held {
 		return nil
 	}
-	if need > r.most {
+	if need > r.limit {
 		return ErrResultTooLarge
 	}
-	ahead := min(r.most, need+min(max(r.held, leastStep), largestStep))
+	ahead := min(r.limit, need+min(max(r.held, leastStep), largestStep))
 	for _, bytes := range []int64{ahead, need} {
 		fits, err := r.reserve(bytes)
 		if err != nil {

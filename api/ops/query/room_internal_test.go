@@ -17,7 +17,7 @@ func TestRoomIsReservedBeforeItIsUsed(t *testing.T) {
 		most := rapid.Int64Range(1, 2<<20).Draw(t, "most")
 		left := rapid.Int64Range(0, 2<<20).Draw(t, "left")
 		reserved := int64(0)
-		out := &roomyWriter{dst: &bytes.Buffer{}, room: &room{most: most, reserve: func(n int64) (bool, error) {
+		out := &roomyWriter{dst: &bytes.Buffer{}, room: &room{limit: most, reserve: func(n int64) (bool, error) {
 			if n > left {
 				return false, nil
 			}
@@ -43,12 +43,12 @@ func TestRoomIsReservedBeforeItIsUsed(t *testing.T) {
 
 func TestLargeResultsReserveSeldom(t *testing.T) {
 	calls := 0
-	r := &room{most: 1 << 30, reserve: func(int64) (bool, error) { calls++; return true, nil }}
-	for n := int64(64 << 10); n <= r.most; n += 64 << 10 {
+	r := &room{limit: 1 << 30, reserve: func(int64) (bool, error) { calls++; return true, nil }}
+	for n := int64(64 << 10); n <= r.limit; n += 64 << 10 {
 		require.NoError(t, r.grow(n))
 	}
 	require.Less(t, calls, 80)
 	broken := errors.New("no catalog")
 	r.reserve = func(int64) (bool, error) { return false, broken }
-	require.ErrorIs(t, (&room{most: 10, reserve: r.reserve}).grow(1), broken)
+	require.ErrorIs(t, (&room{limit: 10, reserve: r.reserve}).grow(1), broken)
 }

@@ -35,8 +35,8 @@ type Service struct {
 	// EngineVersion is the build of the engine that runs the statements: see
 	// sqlguard.Options.
 	EngineVersion string
-	// Confirmed returns nil while this replica knows the catalog's state of the
-	// last seconds.
+	// Confirmed returns nil if this replica knows the state of the catalog as of the last
+	// seconds.
 	Confirmed func() error
 	// Revocations ends statements whose callers lose the right to them.
 	Revocations *revocation.Watcher
@@ -45,11 +45,11 @@ type Service struct {
 // Limits bounds statements.
 type Limits struct {
 	DefaultTimeout, MaxTimeout time.Duration
-	// CopyBytes is the largest size of a table's relevant files, those that the row
-	// filter needs and that are not proved to hold visible rows only, for which a copy
-	// of the visible rows fits the memory of a statement. In a larger table, conditions
-	// of statements exclude files by bounds of hidden rows, unless the organisation
-	// always wants copies. They never exclude row groups by them.
+	// CopyBytes bounds the size of a table's relevant files: those that the row filter
+	// needs and that may hold hidden rows. Up to this size a copy of the visible rows
+	// fits the memory of a statement. In a larger table, conditions of statements exclude
+	// files by bounds of hidden rows, unless the organisation always wants copies. They
+	// never exclude row groups by them.
 	CopyBytes int64
 	Guard     grammar.Limits
 }
@@ -95,7 +95,7 @@ func (o *Service) start(ctx context.Context, a caller.Identity, q Statement, run
 	if err := o.Confirmed(); err != nil {
 		return err
 	}
-	// Before any work is done for a statement that would be refused.
+	// A statement that would be refused for lack of room must cause no work.
 	if err := o.Pool.Room(string(a.Org), string(a.User)); err != nil {
 		return err
 	}

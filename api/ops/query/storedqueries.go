@@ -101,7 +101,7 @@ func (o Stored) Start(ctx context.Context, q StoredStatement) (catalog.Operation
 }
 
 func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (operation.Done, error) {
-	room := &room{most: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
+	room := &room{limit: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
 		return o.Runner.Reserve(ctx, t.Operation.ID, bytes, o.OrgBytes)
 	}}
 	if err := room.grow(1); err != nil { // before the work

@@ -29,9 +29,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// logs is a bucket that makes up folders, some of which are tables: their logs, by version, are
-// the ids that the commits give the table. Everything was written an hour ago. It counts the
-// objects that are read.
+// logs is a bucket with generated folders. tables maps a folder to the table ids in its
+// commits, by version; other folders hold no table. It counts the objects that are read.
 type logs struct {
 	objstore.Bucket
 	written time.Time

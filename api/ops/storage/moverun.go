@@ -138,7 +138,7 @@ func (o *Moves) run(ctx context.Context, m catalog.Move, how moveRun) (_ catalog
 	return m, failed
 }
 
-// step brings a move to its next state. reason is why the move fails; err says that the step can
+// step brings a move to its next state. reason is why the move fails. After an err the step can
 // be repeated.
 func (o *Moves) step(
 	ctx, held context.Context, job move.Job, m catalog.Move, how moveRun,

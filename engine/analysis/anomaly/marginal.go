@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// tail is how many times the distance between the 90 % and the 99 % quantile lies between
-	// the latter and the fence: what a tail that halves evenly reaches in a million rows.
+	// tail is the distance of a fence from the 99 % quantile, as a multiple of the distance
+	// between the 90 % and the 99 % quantile. A tail that halves evenly reaches it in a
+	// million rows.
 	tail = 4
 	// fewValues is the number of values up to which all values of a column are counted.
 	fewValues = 2000

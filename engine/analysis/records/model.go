@@ -54,8 +54,8 @@ func (t *table) newModel(doubt float64) *model {
 		case f.kind == moment:
 			m.apart[j] = 2 // Events at other times are other events.
 		case f.kind == digits && f.bits > math.Log2(m.records)-3:
-			// Two other numbers that tell nearly every record from every other, such as the day
-			// of birth and the number of an insurance, are those of somebody else in one house.
+			// One such number can contain an error. If two differ, such as a date of birth and
+			// an insurance number, the records are of two people, possibly of one household.
 			m.apart[j] = 1
 		}
 	}

@@ -25,13 +25,14 @@ type Sample struct {
 	// Rows is the number of rows of the sample, Total that of the table.
 	Rows  int
 	Total int64
-	// Numbers holds the values of a column of numbers, dates or timestamps; dates count
-	// days and timestamps seconds since 1970. It is NaN for NULL and values that are not
-	// finite, and nil for other columns.
+	// Numbers holds, by column and row, numbers, dates (days since 1970) and timestamps
+	// (seconds since 1970). NULL and values that are not finite are NaN. It is nil for
+	// other columns.
 	Numbers [][]float64
-	// Codes holds a number for each distinct value of a column, from 1; 0 is NULL.
+	// Codes holds, by column and row, the number of the value among the distinct values
+	// of its column, from 1. NULL is 0.
 	Codes [][]int32
-	// Distinct is the number of codes of a column.
+	// Distinct holds the number of codes of each column.
 	Distinct []int
 
 	dictionaries []map[uint64]int32

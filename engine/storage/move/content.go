@@ -110,8 +110,8 @@ func sameContent(ctx context.Context, first, second objstore.Bucket, name string
 }
 
 // stillValid reports whether the copy of an earlier run is valid; both objects have the same size.
-// Commits are compared, because one of another engine can have the size of the source's: then the
-// error is ErrOccupied. Other objects are valid unless the stores have different checksums.
+// The content of a commit is compared, because another engine's commit can have the same size: the
+// error is then ErrOccupied. Other objects are valid unless their checksums differ.
 func (r *run) stillValid(ctx context.Context, name string) (valid bool, err error) {
 	err = retry(ctx, func() error {
 		if roleOf(name) == commit {
