@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -65,7 +66,10 @@ func (s suite) equalsTheLog(t *testing.T) {
 				src.Files = list
 				require.Equal(t, columns, columnsOf(t, session, src))
 				require.Equal(t, want, readAll(t, session, src))
-				for _, c := range columns {
+				for j, c := range columns {
+					if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" && (i+j)%2 == 1 {
+						continue
+					}
 					ask := queriesFor(c)[i]
 					require.Equal(t, answer(t, session, plain, ask), answer(t, session, src, ask), ask)
 				}
