@@ -42,7 +42,7 @@ func (q *Query) proofBy(list *leakproof.List, relations []Relation, args constan
 	predicates := 0
 	for i, t := range q.tables {
 		r := relations[i]
-		if reason := plainRelation(r); reason != "" {
+		if reason := whyCopied(r); reason != "" {
 			return leakproof.Proof{}, reason
 		}
 		if predicates += len(r.Predicate); predicates > maxPlainPredicates {
@@ -57,14 +57,14 @@ func (q *Query) proofBy(list *leakproof.List, relations []Relation, args constan
 	return out, ""
 }
 
-// plainRelation returns why a relation must be copied, or an empty string.
-func plainRelation(r Relation) string {
+// whyCopied returns why a relation must be copied, or an empty string.
+func whyCopied(r Relation) string {
 	switch {
 	case r.Inline != nil, len(r.Columns) == 0:
 		return "a table without files or visible columns"
 	case !r.filtered():
 	case r.NoPushdown:
-		return "the organisation requires copies"
+		return "the organisation or the reading of a remote log requires copies"
 	case len(r.ColumnExpr) > 0:
 		return "a column is masked"
 	case r.Sorted:

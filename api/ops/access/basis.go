@@ -129,7 +129,7 @@ func (b Basis) holds(now rules) bool {
 	}
 	governed := len(b.policies) > 0
 	for _, t := range b.tables {
-		if !t.policies.equal(t.tableVersion.applied(now.policies)) {
+		if !t.policies.equal(t.tableVersion.applicable(now.policies)) {
 			return false
 		}
 		governed = governed || len(t.policies) > 0

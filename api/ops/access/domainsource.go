@@ -87,5 +87,5 @@ func (o Tables) OpenUnfiltered(ctx context.Context, located catalog.LocatedTable
 		return Table{}, err
 	}
 	all, err := policySet(nil).filter(Subject{}, lake.Columns(v.snap))
-	return Table{tableVersion: v, tables: o, caller: a, policies: v.applied(policies), seen: newView(all, v.snap)}, err
+	return Table{tableVersion: v, tables: o, caller: a, policies: v.applicable(policies), seen: newView(all, v.snap)}, err
 }

@@ -17,7 +17,7 @@ import (
 // hidden or masked as it is now. A column that had the name of a hidden or masked column
 // in the historical version is hidden or masked too, but decides no row.
 func (v tableVersion) historicalFilter(policies policySet, who Subject) (sqlfilter.Filter, error) {
-	columns := v.applied(policies).ofRows(false)
+	columns := v.applicable(policies).ofRows(false)
 	then, err := columns.filter(who, lake.Columns(v.snap))
 	if err != nil {
 		return sqlfilter.Filter{}, err
@@ -39,9 +39,9 @@ func (v tableVersion) historicalFilter(policies policySet, who Subject) (sqlfilt
 func (v tableVersion) historicalRows(policies policySet) policySet {
 	now := policies.on(v.located.DeltaID, lake.Columns(v.head))
 	if !now.hideRows() {
-		return v.applied(policies).ofRows(true)
+		return v.applicable(policies).ofRows(true)
 	}
-	return slices.DeleteFunc(v.applied(policies).ofRows(true), func(p catalog.Policy) bool {
+	return slices.DeleteFunc(v.applicable(policies).ofRows(true), func(p catalog.Policy) bool {
 		parsed, err := policy.Parse(p.Text)
 		return err == nil && parsed.Effect() == policy.Permit &&
 			!slices.ContainsFunc(now, func(other catalog.Policy) bool { return other.ID == p.ID })

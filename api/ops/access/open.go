@@ -146,15 +146,15 @@ func (o Tables) OpenAll(ctx context.Context, a caller.Identity, v *memo.EpochVie
 	}
 	opened := make([]Table, len(refs))
 	for i, version := range versions {
-		if opened[i], err = o.applied(ctx, a, v, held, version); err != nil {
+		if opened[i], err = o.openUnder(ctx, a, v, held, version); err != nil {
 			return nil, err
 		}
 	}
 	return opened, nil
 }
 
-// applied is the table under cached rules.
-func (o Tables) applied(ctx context.Context, a caller.Identity, v *memo.EpochView, held rules, version tableVersion) (Table, error) {
+// openUnder returns the table under rules that are held.
+func (o Tables) openUnder(ctx context.Context, a caller.Identity, v *memo.EpochView, held rules, version tableVersion) (Table, error) {
 	version, err := o.openReplaced(ctx, a, v, held, version)
 	if err != nil {
 		return Table{}, err
@@ -203,7 +203,7 @@ func (o Tables) OpenReadable(ctx context.Context, a caller.Identity, v *memo.Epo
 		if err != nil {
 			continue // a policy that cannot be compiled closes its table
 		}
-		out = append(out, Table{tableVersion: *version, tables: o, caller: a, own: held.subject, policies: version.applied(held.policies),
+		out = append(out, Table{tableVersion: *version, tables: o, caller: a, own: held.subject, policies: version.applicable(held.policies),
 			seen: seen})
 	}
 	return out, nil
@@ -324,7 +324,7 @@ func (o Tables) seenAs(ctx context.Context, a caller.Identity, version tableVers
 	if version, err = o.openReplaced(ctx, a, v, held, version); err != nil {
 		return Table{}, err
 	}
-	t := Table{tableVersion: version, tables: o, caller: a, own: held.subject, policies: version.applied(held.policies)}
+	t := Table{tableVersion: version, tables: o, caller: a, own: held.subject, policies: version.applicable(held.policies)}
 	if subject == nil {
 		subject = &held.subject
 	}

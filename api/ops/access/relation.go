@@ -32,7 +32,7 @@ func (r rules) viewOf(v tableVersion) (appliedView, error) {
 		if err != nil {
 			return appliedView{}, err
 		}
-		return appliedView{seen, v.applied(r.policies), v.exposure(seen)}, nil
+		return appliedView{seen, v.applicable(r.policies), v.exposure(seen)}, nil
 	})
 }
 

@@ -48,11 +48,11 @@ func (v tableVersion) view(policies policySet, who Subject) (view, error) {
 }
 
 func (v tableVersion) headFilter(policies policySet, who Subject) (sqlfilter.Filter, error) {
-	return v.applied(policies).filter(who, lake.Columns(v.snap))
+	return v.applicable(policies).filter(who, lake.Columns(v.snap))
 }
 
-// applied returns the policies that govern what is read of the table.
-func (v tableVersion) applied(policies policySet) policySet {
+// applicable returns the policies that govern what is read of the table.
+func (v tableVersion) applicable(policies policySet) policySet {
 	if v.replaced() { // its columns in the versions between are unknown
 		return append(policies.of(v.located.DeltaID), policies.own(v.governed()[1].DeltaID)...)
 	}

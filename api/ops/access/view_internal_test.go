@@ -130,7 +130,7 @@ func TestViewsAreRememberedByVersion(t *testing.T) {
 				got, err := held.viewOf(u)
 				require.NoError(t, err)
 				require.Equal(t, want, got.view)
-				require.Equal(t, u.applied(policies), got.policies)
+				require.Equal(t, u.applicable(policies), got.policies)
 			}
 		}
 		require.Equal(t, 3, held.views.Len())

@@ -41,20 +41,20 @@ func CredentialStateOf(config catalog.StorageConfig, now time.Time) CredentialSt
 // Expiry counts the credentials that have expired or will expire within 7 days, in the
 // metrics of the server. Those that nobody can replace do not count.
 type Expiry struct {
-	store configLists
+	store configLister
 	now   func() time.Time
 	count *prometheus.GaugeVec
 }
 
-// configLists are the parts of the catalog that list all configurations.
-type configLists interface {
+// configLister is the part of the catalog that lists all configurations.
+type configLister interface {
 	catalog.Organisations
 	catalog.StorageConfigs
 	memberships
 }
 
 // NewExpiry returns counters that [Expiry.Update] sets.
-func NewExpiry(store configLists, now func() time.Time, registerer prometheus.Registerer) *Expiry {
+func NewExpiry(store configLister, now func() time.Time, registerer prometheus.Registerer) *Expiry {
 	count := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lakewarden_storage_credentials_ending",
 		Help: "Credentials of storage configurations that have expired or expire within 7 days.",

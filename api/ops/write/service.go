@@ -141,7 +141,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	}
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start removes the rest
 	begun := time.Now()
-	if out, err = w.committed(ctx, prepare, plan); err != nil {
+	if out, err = w.planUntilCommitted(ctx, prepare, plan); err != nil {
 		err = revocation.EndedBy(ctx, timedOut(ctx, err))
 	}
 	o.Metrics.ended(action, err)
@@ -153,7 +153,9 @@ func writtenOf(r dml.Result) Result {
 	return Result{Version: r.Snapshot.Version(), Inserted: r.Inserted, Updated: r.Updated, Deleted: r.Deleted}
 }
 
-func (w *writing) committed(
+// planUntilCommitted opens the table, prepares the write and plans it, again and again while
+// commits of others or changes of rules get in between, until it is committed or refused.
+func (w *writing) planUntilCommitted(
 	ctx context.Context, prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error),
 ) (Result, error) {
 	if err := w.open(ctx); err != nil {

@@ -63,7 +63,7 @@ func (o Service) ReplaceValue(ctx context.Context, r Replacement) (out Result, e
 	}
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start removes the rest
 	begun := time.Now()
-	out, err = w.committed(ctx, func(context.Context, *writing) error { return nil },
+	out, err = w.planUntilCommitted(ctx, func(context.Context, *writing) error { return nil },
 		func(ctx context.Context, w *writing) (dml.Result, error) { return w.replaceValue(ctx, r) })
 	o.Metrics.ended(w.action, err)
 	w.record(w.action, out, time.Since(begun), err)
