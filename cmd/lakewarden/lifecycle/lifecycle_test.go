@@ -51,10 +51,13 @@ func TestRepeatedRunsDoNotOverlap(t *testing.T) {
 	running, most := 0, 0 // of one goroutine, or the race detector reports them
 	third := make(chan struct{})
 	runs := 0
-	g.Repeat(t.Context(), time.Millisecond, func(context.Context) {
+	g.Repeat(t.Context(), time.Millisecond, func(ctx context.Context) {
 		running++
 		most = max(most, running)
-		time.Sleep(5 * time.Millisecond)
+		select { // several ticks
+		case <-ctx.Done():
+		case <-time.After(5 * time.Millisecond):
+		}
 		if runs++; runs == 3 {
 			close(third)
 		}
