@@ -57,9 +57,6 @@ const (
 // fails again.
 const ClassMissing = "file_not_found"
 
-// ClassOutside is the class of a KindInternal for a location outside of what the session may read.
-const ClassOutside = "location"
-
 // Error is a failure of the engine. Text is for the server's log only; the message for a client is
 // derived from the other fields.
 type Error struct {

@@ -24,6 +24,7 @@ const (
 	KeyUser       = "user_id"
 	KeyAPIKey     = "key_id"
 	KeyError      = "error"
+	KeyCut        = "cut"
 	KeyStack      = "stack"
 )
 
@@ -34,7 +35,8 @@ type caller struct{ principal *auth.Principal }
 
 // AccessLog writes one line for each request when it ends. The path is logged without its
 // query. The cause of an error is logged for statuses from 500 on, for 401, and for
-// tables that cannot be read, because the replies to these do not name it.
+// tables that cannot be read, because the replies to these do not name it. A reply that the server
+// cut off is marked.
 func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +48,11 @@ func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
 			cut := true
 			defer func() {
 				status := outcome(r, rec, cut)
-				logger.LogAttrs(ctx, levelOf(ctx, status), "request", attributes(r, rec, who, status, time.Since(start))...)
+				attrs := attributes(r, rec, who, status, time.Since(start))
+				if cut {
+					attrs = append(attrs, slog.Bool(KeyCut, true))
+				}
+				logger.LogAttrs(ctx, levelOf(ctx, status), "request", attrs...)
 			}()
 			next.ServeHTTP(rec, r)
 			cut = false

@@ -44,6 +44,10 @@ var outcomes = []struct {
 	}, false, 409, "/v1/read"},
 	{"panicked in the middle", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) { ok(w, r); panic("boom") }, false, 500,
 		"/v1/read"},
+	{"panicked after a refusal", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) {
+		problem.Write(w, r, catalog.ErrNotFound)
+		panic("boom")
+	}, false, 500, "/v1/read"},
 	{"client gone", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) { problem.Write(w, r, r.Context().Err()) }, true, 499,
 		"/v1/read"},
 	{"client gone in the middle", "GET", "/v1/read", func(w http.ResponseWriter, r *http.Request) { ok(w, r); panic(http.ErrAbortHandler) },

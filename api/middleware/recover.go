@@ -33,6 +33,7 @@ func Recover(logger *slog.Logger) func(http.Handler) http.Handler {
 					slog.String(KeyError, text),
 					slog.String(KeyStack, string(debug.Stack())))
 				if rec.Status() != 0 {
+					_ = problem.Respond(r.Context(), fmt.Errorf("panic: %s", text), false) // the cause for the log
 					panic(http.ErrAbortHandler)
 				}
 				for name := range rec.Header() { // set for the reply that was not sent

@@ -39,11 +39,12 @@ func TestSQLite(t *testing.T) {
 }
 
 func TestPostgres(t *testing.T) {
+	copyOf := pgtest.Template(t, func(url string) {
+		store, err := sqlstore.Open(t.Context(), url, sqlstore.Options{})
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
+	})
 	catalogtest.Run(t, catalogtest.Config{Database: func(tb testing.TB) func(func() time.Time) catalog.Store {
-		return opener(tb, pgtest.Copy(tb, func(url string) {
-			store, err := sqlstore.Open(context.Background(), url, sqlstore.Options{})
-			require.NoError(tb, err)
-			require.NoError(tb, store.Close())
-		}))
+		return opener(tb, copyOf(tb))
 	}})
 }

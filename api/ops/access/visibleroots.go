@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
@@ -27,6 +28,14 @@ type VisibleRoots struct {
 // so no session is ever narrowed or widened.
 func (r VisibleRoots) SessionKey(a caller.Identity) sessions.Key {
 	return sessions.Key{Org: string(a.Org), User: string(a.User), Roots: r.roots}
+}
+
+// Cover reports whether the roots include those of all tables of a basis. They do not if the
+// caller has lost a table since it was opened.
+func (r VisibleRoots) Cover(b Basis) bool {
+	return !slices.ContainsFunc(b.tables, func(t Table) bool {
+		return !slices.Contains(r.roots, lake.SessionRoot(t.located.StorageConfig))
+	})
 }
 
 // VisibleRoots returns what the caller's statements can read at v.

@@ -76,7 +76,7 @@ func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Re
 	if err := o.compose(ctx, p); err != nil {
 		return FoundRows{}, err
 	}
-	roots, err := o.Tables.VisibleRoots(ctx, a, view)
+	roots, err := o.rootsFor(ctx, a, view, p.basis)
 	if err != nil {
 		return FoundRows{}, err
 	}
@@ -94,6 +94,9 @@ func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Re
 	if err != nil {
 		return FoundRows{}, p.pieces.blame(err)
 	}
+	if roots, err = o.rootsFor(ctx, a, view, p.basis); err != nil { // of the tables in the condition
+		return FoundRows{}, err
+	}
 	found := FoundRows{List: listOf(prepared.plan, p.positions), Set: p.set}
 	if found.List == nil {
 		return found, nil
@@ -102,7 +105,7 @@ func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Re
 	if err != nil {
 		return FoundRows{}, err
 	}
-	return found, o.runOnce(ctx, key, prepared, timeout, take)
+	return found, o.runOnce(ctx, roots.SessionKey(a), prepared, timeout, take)
 }
 
 // runOnce runs a prepared statement and passes its result to take.

@@ -94,7 +94,7 @@ func (o *Service) executeGenerated(
 	if err != nil {
 		return err
 	}
-	roots, err := o.Tables.VisibleRoots(ctx, a, v)
+	roots, err := o.rootsFor(ctx, a, v, run.basis)
 	if err != nil {
 		return err
 	}

@@ -133,9 +133,9 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 	if err != nil {
 		return err
 	}
-	key := roots.SessionKey(a)
 	// The session of a caller without one opens while the statement is planned.
-	o.Pool.Prepare(key)
+	o.Pool.Prepare(roots.SessionKey(a))
+	planned := m.Epoch()
 	lap := o.Metrics.start()
 	opts := o.guardOptions(a, q.Schema)
 	statement, err := o.Plans.parse(ctx, q.SQL, opts)
@@ -156,6 +156,11 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 		return err
 	}
 	run.work.SetCheck(o.Tables.CheckBasis(a, run.basis))
+	if m.Epoch() != planned { // the roots may have changed as well
+		if roots, err = o.rootsFor(ctx, a, m, run.basis); err != nil {
+			return err
+		}
+	}
 	for i := range relations {
 		relations[i].NoPushdown = relations[i].NoPushdown || roots.NoPushdown
 	}
@@ -174,13 +179,24 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 	lap.done(phasePlan)
 	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser,
 		names: namesOf(statement, relations), pieces: q.pieces, historical: run.basis.Historical()}
-	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
+	if err := o.execute(ctx, roots.SessionKey(a), p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
 	}
 	// The engine's own text of a measurement must not reach the caller, so the statement is
 	// not started again behind newMeasured.
 	run.Result, run.again = newMeasured(run.Result), nil
 	return nil
+}
+
+// rootsFor returns what the caller's statements can read at v, after tables were opened. It
+// returns [revocation.ErrQueryCancelled] if the caller has lost one of them meanwhile: the
+// session could not read it.
+func (o *Service) rootsFor(ctx context.Context, a caller.Identity, v *memo.EpochView, opened access.Basis) (access.VisibleRoots, error) {
+	roots, err := o.Tables.VisibleRoots(ctx, a, v)
+	if err == nil && !roots.Cover(opened) {
+		err = revocation.ErrQueryCancelled
+	}
+	return roots, err
 }
 
 // guardOptions returns how names resolve in a statement of a caller.

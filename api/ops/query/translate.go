@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/api/ops/fault"
-	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
@@ -23,10 +22,6 @@ func (p *prepared) translate(ctx context.Context, err error) error {
 	switch {
 	case !errors.As(err, &e):
 		return p.pieces.blame(err)
-	case e.Class == engine.ClassOutside:
-		// The tables and the roots of the session were read at different states of the
-		// catalog: a configuration was attached or detached meanwhile.
-		return revocation.ErrQueryCancelled
 	case e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.historical:
 		return errVacuumed
 	case e.Kind == engine.KindRuntime && len(p.pieces) > 0:

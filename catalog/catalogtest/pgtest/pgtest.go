@@ -33,33 +33,40 @@ var server struct {
 func URL(tb testing.TB) string {
 	tb.Helper()
 	start(tb)
-	name := newName()
-	admin(tb, "CREATE DATABASE "+name)
-	tb.Cleanup(func() { admin(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
-	return urlOf(tb, name)
+	return urlOf(tb, create(tb, ""))
 }
 
-// prototype is the database that Copy copies.
-var prototype struct {
-	once sync.Once
-	name string
-}
-
-// Copy is URL with a copy of the database that prepare filled at the first call in a test
-// binary. prepare closes its connections. The first database remains until the server ends.
-func Copy(tb testing.TB, prepare func(url string)) string {
+// Template fills a database by prepare, which closes its connections, and returns a function that
+// is as URL but returns copies of it. The first database is dropped at the end of tb's test.
+func Template(tb testing.TB, prepare func(url string)) func(tb testing.TB) string {
 	tb.Helper()
 	start(tb)
-	prototype.once.Do(func() {
-		name := newName()
-		admin(tb, "CREATE DATABASE "+name)
-		prepare(urlOf(tb, name))
-		prototype.name = name
-	})
-	name := newName()
-	admin(tb, "CREATE DATABASE "+name+" TEMPLATE "+prototype.name)
+	prototype := create(tb, "")
+	prepare(urlOf(tb, prototype))
+	return func(tb testing.TB) string {
+		tb.Helper()
+		return urlOf(tb, create(tb, " TEMPLATE "+prototype))
+	}
+}
+
+// create creates a database with options and returns its name. It is dropped at the end of the
+// test.
+func create(tb testing.TB, options string) (name string) {
+	tb.Helper()
+	name = "lakewarden_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	admin(tb, "CREATE DATABASE "+name+options)
 	tb.Cleanup(func() { admin(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
-	return urlOf(tb, name)
+	return name
+}
+
+func urlOf(tb testing.TB, name string) string {
+	tb.Helper()
+	u, err := url.Parse(server.url)
+	if err != nil {
+		tb.Fatalf("%s: not a URL", URLVariable)
+	}
+	u.Path = "/" + name
+	return u.String()
 }
 
 // start starts the server at the first call in a test binary.
@@ -76,18 +83,6 @@ func start(tb testing.TB) {
 		}
 		tb.Skipf("no Postgres for this test (install it, or set %s): %v", URLVariable, server.err)
 	}
-}
-
-func newName() string { return "lakewarden_" + strings.ReplaceAll(uuid.NewString(), "-", "") }
-
-func urlOf(tb testing.TB, name string) string {
-	tb.Helper()
-	u, err := url.Parse(server.url)
-	if err != nil {
-		tb.Fatalf("%s: not a URL", URLVariable)
-	}
-	u.Path = "/" + name
-	return u.String()
 }
 
 func admin(tb testing.TB, statement string) {

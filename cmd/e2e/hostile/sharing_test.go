@@ -86,5 +86,9 @@ func TestAttachesDuringReadsAndWrites(t *testing.T) {
 	t.Logf("%d answers, %d refusals, %d rows", answered.Load(), refused.Load(), acknowledged.Load())
 	require.Positive(t, acknowledged.Load())
 	require.Positive(t, refused.Load())
+	require.Greater(t, answered.Load(), int64(20))
+	sql := "SELECT count(*) FROM " + schema + ".t"
+	require.NotEqual(t, 200, members[0].Call("POST", "/v1/query", map[string]any{"sql": sql}).Status, "the other workspace was the last")
+	require.Len(t, members[1].Rows(sql), 1)
 	require.Equal(t, []any{[]any{float64(acknowledged.Load() + 1)}}, s.Admin.Rows("SELECT count(*) FROM "+schema+".t"))
 }

@@ -165,8 +165,6 @@ type costs struct {
 	bytes   uint64
 	elapsed time.Duration
 	most    string
-	// shapes counts the calls of grow.
-	shapes int
 }
 
 // of sends a body and returns the bytes that were allocated meanwhile.
@@ -201,10 +199,6 @@ func (m *costs) of(c *harness.Client, name, method, path, contentType, body stri
 // no more than eight times as much.
 func (m *costs) grow(c *harness.Client, name, method, path, contentType string, shape bodyShape) {
 	m.t.Helper()
-	m.shapes++
-	if os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" && m.shapes%3 != 0 {
-		return // operations read their bodies alike, so each shape is sent to some of them
-	}
 	large := m.of(c, name, method, path, contentType, shape(costlyBody))
 	if large > costAllowed {
 		m.t.Errorf("%s: %d bytes", name, large)
@@ -227,7 +221,7 @@ func TestNoBodyCostsMuchMoreThanItsSize(t *testing.T) {
 	s.Create("t", nil, harness.Col("id", "long"), harness.Col("name", "string"))
 	stranger, _ := s.Admin.NewKey(map[string]any{"scopes": []string{"org:read"}})
 	d, m := readDescription(t), &costs{t: t, s: s}
-	for _, op := range d.operations() {
+	for n, op := range d.operations() {
 		body, ok := op.body(d)
 		if !ok {
 			continue
@@ -237,7 +231,11 @@ func TestNoBodyCostsMuchMoreThanItsSize(t *testing.T) {
 		op.path = path
 		path = op.fill("", "")
 		shapes := bodiesFor(t, d, op, body)
-		for _, kind := range slices.Sorted(maps.Keys(shapes)) {
+		for i, kind := range slices.Sorted(maps.Keys(shapes)) {
+			// Operations read bodies alike, so each general shape is sent to some of them.
+			if bodyShapes[kind] != nil && os.Getenv("LAKEWARDEN_TEST_REPRESENTATIVE") != "" && (i+n)%3 != 0 {
+				continue
+			}
 			m.grow(s.Admin, op.OperationID+": "+kind, op.method, path, "application/json", shapes[kind])
 		}
 		if op.streamsRows() {

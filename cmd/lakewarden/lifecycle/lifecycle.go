@@ -58,7 +58,8 @@ func runEvery(ctx context.Context, interval time.Duration, f func(context.Contex
 	}
 }
 
-// Close closes the parts within limit. It closes all of them, whatever the errors of others.
+// Close closes all parts, whatever the errors of others, and waits for the background work. Parts
+// other than background work get limit for it.
 func (g *Group) Close(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -60,7 +60,7 @@ func within(roots []string, location string) (string, error) {
 
 // RefusedLocation returns the error for a location outside of what the session may read.
 func RefusedLocation(location string) *engine.Error {
-	return native.InternalError(engine.ClassOutside, "outside of what the session may read: "+strings.ToValidUTF8(location, "?"))
+	return native.InternalError("location", "outside of what the session may read: "+strings.ToValidUTF8(location, "?"))
 }
 
 // open opens an instance that reads within c and cannot be configured

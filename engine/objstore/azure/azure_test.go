@@ -59,7 +59,7 @@ var conformance = objstoretest.Config{Without: `\`, Copies: true, Sums: true}
 func TestConformance(t *testing.T) {
 	server := azuretest.Start(t)
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
-		return mustNew(t, options(server.Endpoint, server.Container(t)))
+		return objstoretest.Below(t, mustNew(t, options(server.Endpoint, server.Container(t))))
 	}, conformance)
 }
 
@@ -71,7 +71,7 @@ func TestConformanceInBlocks(t *testing.T) {
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
 		o := options(server.Endpoint, server.Container(t))
 		o.Limits.PartSize = 1 << 18
-		return objstore.Prefix(mustNew(t, o), "x/y")
+		return mustNew(t, o)
 	}, conformance)
 }
 

@@ -72,6 +72,15 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Bucket, config Config) {
 	}
 }
 
+// Below returns the bucket below a folder, beside objects that must never be seen.
+func Below(tb testing.TB, bucket objstore.Bucket) objstore.Bucket {
+	tb.Helper()
+	for _, name := range []string{"a", "x/a", "x/y.a", "x/y!/a", "x/y0", "x/yy/a", "z"} {
+		MustPut(tb, bucket, name, "outside")
+	}
+	return objstore.Prefix(bucket, "x/y")
+}
+
 // MustPut writes an object.
 func MustPut(tb testing.TB, bucket objstore.Bucket, name, content string) {
 	tb.Helper()

@@ -49,7 +49,7 @@ var conformance = objstoretest.Config{Folders: true, MaxSegment: 255, Copies: tr
 func TestConformance(t *testing.T) {
 	server := s3test.Start(t)
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
-		return mustNew(t, options(server.Endpoint, server.Bucket(t)))
+		return objstoretest.Below(t, mustNew(t, options(server.Endpoint, server.Bucket(t))))
 	}, conformance)
 }
 
@@ -62,7 +62,7 @@ func TestConformanceInParts(t *testing.T) {
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
 		o := options(server.Endpoint, server.Bucket(t))
 		o.Limits.PartSize = 5 << 20
-		return objstore.Prefix(mustNew(t, o), "x/y")
+		return mustNew(t, o)
 	}, conformance)
 }
 

@@ -131,7 +131,7 @@ var logSteps = []func(role) (use, more bool){
 }
 
 // compare records the files of a log that must be kept because the other bucket does not
-// have them of a log that the other bucket does not have.
+// have them.
 func (d *deletion) compare(ctx context.Context, folder string) error {
 	for p, err := range pairs(ctx, d.from, d.other, folder, "") {
 		if err != nil {
