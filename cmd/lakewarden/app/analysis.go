@@ -52,7 +52,8 @@ func models() []analysis.Model {
 // newAnalyses returns the use cases of analyses.
 func newAnalyses(
 	background context.Context, settings config.Settings, store *authz.Store, remote *stores.Remote, rules table.Rules,
-	queries *query.Service, stored query.Stored, operations operation.Service, registry *prometheus.Registry, log *slog.Logger, parts *lifecycle.Group,
+	queries *query.Service, stored query.Stored, operations operation.Service, registry *prometheus.Registry, log *slog.Logger,
+	parts *lifecycle.Group,
 ) *analysis.Service {
 	return &analysis.Service{
 		Store: store, Tables: queries.Tables, Rules: rules, Queries: queries, Stored: stored, Operations: operations, Audit: queries.Audit,
