@@ -48,7 +48,7 @@ func (g *Group) Repeat(ctx context.Context, interval time.Duration, f func(conte
 func runEvery(ctx context.Context, interval time.Duration, f func(context.Context)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil { // select takes either of two that are ready
 		select {
 		case <-ctx.Done():
 			return
