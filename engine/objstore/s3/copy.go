@@ -99,7 +99,11 @@ func (b *Bucket) copyParts(ctx context.Context, origin *Bucket, from objstore.Ob
 				break
 			}
 			group.Go(func() (err error) {
-				defer func() { failed.CompareAndSwap(false, err != nil) }()
+				defer func() {
+					if err != nil {
+						failed.Store(true)
+					}
+				}()
 				start := int64(i) * length
 				in := &sdk.UploadPartCopyInput{
 					Bucket: &b.name, Key: &name, UploadId: upload, PartNumber: aws.Int32(int32(i + 1)), CopySource: &path, //nolint:gosec // maxParts
