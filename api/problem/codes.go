@@ -180,7 +180,8 @@ var Codes = []Code{
 	{"credential_not_usable", 409, "The API key is revoked and cannot be rotated.", "Create a new key."},
 	{"policy_not_usable", 409, "A policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
 	{"query_cancelled", 409, "The query was cancelled.", "While it ran, the API key was revoked or expired, the user was removed or got " +
-		"another role or other attributes, or a table that it reads was removed, left the workspaces of the user or got other policies. A cancelled write has written nothing."},
+		"another role or other attributes, or a table that it reads was removed, left the workspaces of the user or got other policies. " +
+		"A cancelled write has written nothing."},
 	{"operation_running", 409, "The operation has not ended.", "Its result is there when its state is succeeded; cancel it to end it now."},
 	{"operation_failed", 409, "The operation did not succeed.",
 		"It failed or was cancelled, so it has no result; GET /v1/operations/{id} says why."},
