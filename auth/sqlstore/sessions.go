@@ -53,17 +53,18 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) (session.S
 		n.ID = uuid.New()
 	}
 	n.CreatedAt = s.db.Clock()
-	var stored int
-	err := s.db.Transact(ctx, func(tx sqldb.Session) (err error) {
-		err = tx.Insert(ctx, "id", `INSERT INTO token_sessions (id, user_id, org_id, client_id, method, issuer, subject, provider_session,
+	err := s.db.Transact(ctx, func(tx sqldb.Session) error {
+		return tx.Insert(ctx, "id", `INSERT INTO token_sessions (id, user_id, org_id, client_id, method, issuer, subject, provider_session,
 			created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			n.ID.String(), n.User.String(), idOrEmpty(n.Org), n.Client, n.Method, n.Issuer, n.Subject, n.ProviderSession,
 			sqldb.Micros(n.CreatedAt), sqldb.Micros(n.ExpiresAt))
-		if err == nil {
-			stored, err = countSessions(ctx, tx, n.User, n.Client)
-		}
-		return err
 	})
+	if err != nil {
+		return n, missing(err)
+	}
+	// Transactions of sessions that begin at once do not see each other. After its commit,
+	// the last of them counts all.
+	stored, err := countSessions(ctx, s.db.Read(), n.User, n.Client)
 	if err == nil && stored > s.limits.sessions {
 		err = s.endOldest(ctx, n.User, n.Client, n.ID)
 	}
