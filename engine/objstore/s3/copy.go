@@ -30,6 +30,9 @@ const (
 	copiedAtOnce = 4
 )
 
+// errReplaced says that the source of a copy was replaced since it was listed.
+var errReplaced = fmt.Errorf("%w: source has changed", objstore.ErrUnavailable)
+
 // ifFree are the values of If-None-Match of the attempts of a copy: one replaces nothing, and the next,
 // for stores that do not implement that, has no condition.
 var ifFree = []*string{aws.String("*"), nil}
@@ -79,7 +82,7 @@ func (b *Bucket) copyWhole(ctx context.Context, path, name string) error {
 
 // copyParts copies a large object, several parts at once. Nothing is visible before the last request,
 // which replaces no object unless the store has no such request. All parts are of one version of the
-// source: if it is replaced meanwhile, the error is ErrUnavailable.
+// source: if it was replaced since it was listed, the error is ErrUnavailable.
 func (b *Bucket) copyParts(ctx context.Context, origin *Bucket, from objstore.Object, path, name string) error {
 	watch, fate := remote.WithFate(ctx)
 	source, err := origin.client.HeadObject(watch, &sdk.HeadObjectInput{Bucket: &origin.name, Key: &from.Name})
@@ -87,6 +90,9 @@ func (b *Bucket) copyParts(ctx context.Context, origin *Bucket, from objstore.Ob
 		return remote.Failed(objstore.OpCopy, name, translate(ctx, err, fate.LastStatus()))
 	}
 	size := aws.ToInt64(source.ContentLength)
+	if size != from.Size {
+		return remote.Failed(objstore.OpCopy, name, errReplaced)
+	}
 	return b.multipart(ctx, objstore.OpCopy, name, ifFree, func(upload *string) ([]types.CompletedPart, error) {
 		length := max(min(copyPart, b.copyLimit), size/maxParts+1)
 		parts := make([]types.CompletedPart, (size+length-1)/length)
@@ -113,7 +119,7 @@ func (b *Bucket) copyParts(ctx context.Context, origin *Bucket, from objstore.Ob
 				watch, fate := remote.WithFate(ctx)
 				out, err := b.client.UploadPartCopy(watch, in)
 				if fate.LastStatus() == http.StatusPreconditionFailed {
-					return fmt.Errorf("%w: source has changed", objstore.ErrUnavailable)
+					return errReplaced
 				}
 				if err != nil {
 					return translate(ctx, err, fate.LastStatus())

@@ -2,7 +2,12 @@ package s3
 
 import (
 	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +42,55 @@ func TestLargeObjectsAreCopiedInParts(t *testing.T) {
 	for upload, err := range to.Uploads(t.Context(), "") {
 		t.Errorf("an upload is left: %s %v", upload.Name, err)
 	}
+}
+
+// TestPartsAreOfOneVersionOfTheSource replaces the source of a copy before its second part.
+func TestPartsAreOfOneVersionOfTheSource(t *testing.T) {
+	server := s3test.Start(t)
+	store, err := url.Parse(server.Endpoint)
+	require.NoError(t, err)
+	open := func(bucket, endpoint string) *Bucket {
+		b, err := New(Options{
+			Bucket: bucket, Region: s3test.Region, Endpoint: endpoint, PathStyle: true,
+			Credential: Credential{AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey},
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, b.Close()) })
+		b.copyLimit = 5 << 20
+		return b
+	}
+	origin := open(server.Bucket(t), server.Endpoint)
+	size := int64(12 << 20)
+	objstoretest.MustPut(t, origin, "o", strings.Repeat("a", int(size)))
+	replace := sync.OnceFunc(func() {
+		if err := origin.Put(t.Context(), "o", strings.NewReader(strings.Repeat("b", int(size))), size); err != nil {
+			t.Error(err)
+		}
+	})
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(store)
+		r.Out.Host = r.In.Host // which is signed
+		if r.In.URL.Query().Get("partNumber") == "2" {
+			replace()
+		}
+	}})
+	t.Cleanup(proxy.Close)
+	from, to := open(origin.name, proxy.URL), open(server.Bucket(t), proxy.URL)
+
+	_, err = objstore.Copy(t.Context(), to, "o", from, objstore.Object{Name: "o", Size: size})
+	require.ErrorIs(t, err, objstore.ErrUnavailable)
+	require.Empty(t, objstoretest.MustList(t, to, ""))
+	for upload, err := range to.Uploads(t.Context(), "") {
+		t.Errorf("an upload is left: %s %v", upload.Name, err)
+	}
+	// Listed before it was replaced by one of another size.
+	_, err = objstore.Copy(t.Context(), to, "o", from, objstore.Object{Name: "o", Size: size + 1})
+	require.ErrorIs(t, err, objstore.ErrUnavailable)
+	_, err = objstore.Copy(t.Context(), to, "o", from, objstore.Object{Name: "o", Size: size})
+	require.NoError(t, err)
+	require.True(t, strings.Repeat("b", int(size)) == objstoretest.MustGet(t, to, "o"))
 }
 
 // TestCopiesNeedTheRightsOfTheSource copies with a key that may read everything, from a bucket that was
