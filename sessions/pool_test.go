@@ -166,7 +166,7 @@ func TestOrganisationsTakeTurns(t *testing.T) {
 			order <- org
 			h.Release()
 		})
-		require.Eventually(t, func() bool { return p.Stats().Queued == before+1 }, time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return p.Stats().Queued == before+1 }, 10*time.Second, time.Millisecond)
 	}
 	for range 10 {
 		wait("greedy")
@@ -241,7 +241,7 @@ func TestAFullQueueIsBusy(t *testing.T) {
 		_, err := p.Acquire(context.Background(), key)
 		waited <- err
 	}()
-	require.Eventually(t, func() bool { return p.Stats().Queued == 1 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Stats().Queued == 1 }, 10*time.Second, time.Millisecond)
 	_, err := p.Acquire(context.Background(), key)
 	var busy *sessions.BusyError
 	require.ErrorAs(t, err, &busy)
@@ -357,5 +357,5 @@ func TestCloseWaitsForRunningStatements(t *testing.T) {
 	_, err := p.Acquire(context.Background(), sessions.Key{Org: "o", User: "a"})
 	require.ErrorIs(t, err, sessions.ErrClosed)
 	h.Release()
-	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, 10*time.Second, time.Millisecond)
 }
