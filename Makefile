@@ -58,7 +58,9 @@ extensions: build ## Get the DuckDB extensions into bin/extensions (tpch is for 
 .PHONY: test-deps
 test-deps: extensions python-deps system-deps go-deps npm-deps ## Get what the tests need: Python oracles, PostgreSQL, servers of object stores, an identity provider, a browser
 
-# The parts of test-deps, which `make -j` gets at once: most of them wait for the network.
+# The parts of test-deps, which `make -j` gets at once: most of them wait for the network. What
+# compiles Go waits for the build, which fills Go's cache: programs that compile the same
+# packages at once all do the work.
 .PHONY: lint-deps python-deps system-deps go-deps npm-deps
 lint-deps:
 	@.ci/scripts/python.sh $(VENV) .ci/requirements/lint.txt
@@ -67,7 +69,7 @@ python-deps: lint-deps
 system-deps:
 	@.ci/scripts/postgres.sh
 	@.ci/scripts/browser.sh $(BIN)
-go-deps:
+go-deps: | build
 	@.ci/scripts/goserver.sh $(BIN) versitygw github.com/versity/versitygw v1.8.0 cmd/versitygw
 	@.ci/scripts/goserver.sh $(BIN) fake-gcs-server github.com/fsouza/fake-gcs-server v1.56.1
 npm-deps:
@@ -106,7 +108,7 @@ fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)
 	@.ci/scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: lint
-lint: lint-deps ## Check format, vet and style of Go and shell files
+lint: lint-deps | build ## Check format, vet and style of Go and shell files
 	@.ci/scripts/lint.sh
 
 .PHONY: bench
