@@ -200,7 +200,9 @@ func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel c
 		case <-ticker.C:
 		}
 		now := time.Now()
-		err := c.domains.Store.RenewValueChange(ctx, change.ID, c.holder)
+		renewing, release := context.WithTimeout(ctx, changeBeat)
+		err := c.domains.Store.RenewValueChange(renewing, change.ID, c.holder)
+		release()
 		switch {
 		case err == nil:
 			alive = now

@@ -303,7 +303,10 @@ func (o *Moves) hold(ctx context.Context, m catalog.Move, how moveRun) (held con
 			case <-tick.C:
 			}
 			now := time.Now()
-			switch err := o.Store.RenewMove(held, m.ID, m.Holder); {
+			renewing, release := context.WithTimeout(held, moveBeat)
+			err := o.Store.RenewMove(renewing, m.ID, m.Holder)
+			release()
+			switch {
 			case err == nil:
 				alive = now
 			case errors.Is(err, catalog.ErrNotFound), time.Since(alive) > moveGrace:

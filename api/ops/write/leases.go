@@ -18,7 +18,7 @@ import (
 // its files. It is the cause of the write's context; the write must not commit. Retry: 503.
 var ErrLeaseLost = fault.New("unavailable", "write lease lost")
 
-// Bounds of write leases. A vacuum ignores a lease that was not renewed for leaseLost; the
+// Bounds of write leases. A vacuum deletes a lease that was not renewed for leaseLost; the
 // write itself gives up long before.
 const (
 	leaseBeat  = 10 * time.Second
@@ -61,6 +61,14 @@ type Leases struct {
 
 // alive returns the time since which the leases of running writes have been renewed.
 func (l Leases) alive() time.Time { return time.Now().Add(-leaseLost) }
+
+// forgetLost deletes the leases that are ignored from now on, so that their writes cannot renew
+// them any more, and returns the time since which all others have been renewed.
+func (l Leases) forgetLost(system context.Context) (alive time.Time, err error) {
+	alive = l.alive()
+	_, err = l.Store.ForgetWrites(system, alive)
+	return alive, err
+}
 
 // Lease is the lease of one write. It belongs to one goroutine.
 type Lease struct {
@@ -173,7 +181,9 @@ func (l Leases) renew(ctx context.Context, id catalog.WriteLeaseID, alive time.T
 		case <-ticker.C:
 		}
 		now := time.Now()
-		err := l.Store.RenewWrite(ctx, id)
+		renewing, cancel := context.WithTimeout(ctx, l.Beat)
+		err := l.Store.RenewWrite(renewing, id)
+		cancel()
 		switch {
 		case err == nil:
 			alive = now
@@ -197,13 +207,23 @@ func LeaseError(writing context.Context, err error) error {
 
 // Vacuums reports whether files of a table are being deleted.
 func (l Leases) Vacuums(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (bool, error) {
-	return l.Store.VacuumUnderWay(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
+	system := authz.System(ctx, "write lease")
+	alive, err := l.forgetLost(system)
+	if err != nil {
+		return false, err
+	}
+	return l.Store.VacuumUnderWay(system, org, table, alive)
 }
 
 // Oldest returns the time from which on files of a table are protected by running writes, or
 // the zero time.
 func (l Leases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (time.Time, error) {
-	return l.Store.OldestWrite(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
+	system := authz.System(ctx, "write lease")
+	alive, err := l.forgetLost(system)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return l.Store.OldestWrite(system, org, table, alive)
 }
 
 // ErrWritesInProgress is returned if writes that were checked under an earlier version of a
@@ -222,8 +242,12 @@ const (
 func (l Leases) AwaitWrites(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, domains int64) error {
 	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "commits of writes"), awaitedWrites, ErrWritesInProgress)
 	defer cancel()
+	alive, err := l.forgetLost(ctx)
+	if err != nil {
+		return err
+	}
 	for {
-		under, err := l.Store.PublishingBefore(ctx, org, table, domains, time.Now().Add(-leaseLost))
+		under, err := l.Store.PublishingBefore(ctx, org, table, domains, alive)
 		if err != nil && ctx.Err() == nil || err == nil && !under {
 			return err
 		}
@@ -244,8 +268,12 @@ var ErrTableBusy = fault.New("table_busy", "writes to a table of a move in progr
 func (l Leases) AwaitMove(ctx context.Context, move catalog.MoveID) error {
 	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "writes before a move"), awaitedWrites, ErrTableBusy)
 	defer cancel()
+	alive, err := l.forgetLost(ctx)
+	if err != nil {
+		return err
+	}
 	for {
-		under, err := l.Store.WritesBeforeMove(ctx, move, l.alive())
+		under, err := l.Store.WritesBeforeMove(ctx, move, alive)
 		if err != nil && ctx.Err() == nil || err == nil && !under {
 			return err
 		}
@@ -268,6 +296,6 @@ func (l Leases) EndFormer(ctx context.Context) (int64, error) {
 
 // Sweep deletes the leases of writes that ended with their replica.
 func (l Leases) Sweep(ctx context.Context) error {
-	_, err := l.Store.ForgetWrites(authz.System(ctx, "write lease"), time.Now().Add(-leaseLost))
+	_, err := l.forgetLost(authz.System(ctx, "write lease"))
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 )
 
 // leases is a catalog of one write lease that fails on demand.
@@ -105,6 +107,48 @@ func TestAWriteWithoutALeaseEnds(t *testing.T) {
 			defer done.End()
 			<-writing.Done()
 			require.ErrorIs(t, context.Cause(writing), write.ErrLeaseLost)
+		})
+	}
+}
+
+// TestALostWriteStaysLost checks that a write cannot renew its lease, nor publish, once a vacuum, a
+// restore, a move or a change of domains has gone on without it.
+func TestALostWriteStaysLost(t *testing.T) {
+	const table catalog.DeltaID = "table"
+	ctx := t.Context()
+	clock := time.Now()
+	store, err := sqlstore.Open(ctx, filepath.Join(t.TempDir(), "catalog.db"), sqlstore.Options{Now: func() time.Time { return clock }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	user, err := store.CreateUser(ctx, catalog.NewUser{Email: "ada@example.com"})
+	require.NoError(t, err)
+	org, err := store.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "org", Owner: user.ID})
+	require.NoError(t, err)
+	leases := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler)}
+	for name, reads := range map[string]func() error{
+		"a vacuum": func() error {
+			begun, err := leases.Oldest(ctx, org.ID, table)
+			require.Zero(t, begun)
+			return err
+		},
+		"a restore": func() error {
+			_, err := leases.Vacuums(ctx, org.ID, table)
+			return err
+		},
+		"a move":              func() error { return leases.AwaitMove(ctx, catalog.NewID[catalog.MoveID]()) },
+		"a change of domains": func() error { return leases.AwaitWrites(ctx, org.ID, table, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock = time.Now().Add(-time.Hour)
+			lost, err := store.BeginWrite(ctx, catalog.NewWrite{Org: org.ID, Table: table, Kind: catalog.WriteRows})
+			require.NoError(t, err)
+			clock = time.Now()
+			live, err := store.BeginWrite(ctx, catalog.NewWrite{Org: org.ID, Table: "another", Kind: catalog.WriteRows})
+			require.NoError(t, err)
+			require.NoError(t, reads())
+			require.ErrorIs(t, store.RenewWrite(ctx, lost), catalog.ErrNotFound)
+			require.ErrorIs(t, store.PublishWrite(ctx, lost, 0), catalog.ErrNotFound)
+			require.NoError(t, store.RenewWrite(ctx, live))
 		})
 	}
 }
