@@ -99,7 +99,7 @@ func (l *Lake) wire() {
 		Confirmed: confirmed, Audit: auditor, Leases: leases,
 		Metrics: write.NewMetrics(prometheus.NewRegistry()), Logger: log, Scratch: l.tb.TempDir(), StagedBytes: 1 << 20, Timeout: time.Minute,
 	}
-	l.Files = table.Files{Store: l.Store, Tables: l.Tables, Parser: parser}
+	l.Files = table.Files{Store: l.Store, Tables: l.Tables, Parser: parser, Leases: leases}
 	l.Rules = table.Rules{Store: l.Store, Tables: l.Tables, Domains: l.Writes.Domains, Parser: parser, Pool: pool, Confirmed: confirmed,
 		Leases: leases}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -27,6 +28,7 @@ type Files struct {
 	Store  catalog.Store
 	Tables access.Tables
 	Parser engine.Parser
+	Leases write.Leases
 }
 
 // ColumnDefinition is a column of a new table.

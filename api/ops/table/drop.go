@@ -5,6 +5,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
@@ -14,7 +15,7 @@ import (
 // asked to include dropped tables. With purge the files are deleted first, the log before the
 // data, so that no version names a missing file; a failed purge can be repeated. A purge needs a
 // caller who sees all of the table, because it destroys all rows. Errors: [TableInUseError],
-// access.ErrRowsFiltered, those of the store.
+// access.ErrRowsFiltered, [ErrVacuumRunning], catalog.ErrTableMoving, those of the store.
 func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -31,13 +32,41 @@ func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 		return err
 	}
 	if purge {
-		bucket, err := o.Tables.FolderToPurge(ctx, a, t)
-		if err != nil {
-			return err
-		}
-		if err := maintenance.Purge(ctx, bucket); err != nil {
-			return err
-		}
+		return o.purge(ctx, a, t)
 	}
 	return o.Store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
+}
+
+// purge deletes the files of a table and drops the table. A move of the table that begins
+// meanwhile waits for it. It is refused during another purge, which could end first: a new table
+// in the same place would have files of the same names.
+func (o Files) purge(ctx context.Context, a caller.Identity, t catalog.LocatedTable) error {
+	under, err := o.Leases.Vacuums(ctx, a.Org, t.DeltaID)
+	if err == nil && under {
+		err = ErrVacuumRunning
+	}
+	if err != nil {
+		return err
+	}
+	deleting, lease, err := o.Leases.Begin(ctx, t, catalog.WriteVacuum)
+	if err != nil {
+		return err
+	}
+	defer lease.End()
+	bucket, err := o.Tables.FolderToPurge(deleting, a, t)
+	if err == nil {
+		err = maintenance.Purge(deleting, bucket)
+	}
+	if err != nil {
+		return write.LeaseError(deleting, err)
+	}
+	// The table may have been dropped meanwhile, and a new table have its place and its row.
+	now, err := o.Store.Table(ctx, a.Viewer, t.ID)
+	if err == nil && now.DeltaID != t.DeltaID {
+		err = catalog.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return o.Store.DropTable(ctx, a.Viewer, t.ID, now.Version)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// ErrVacuumRunning: a vacuum is deleting files of the table, so no historical
-// version of it can be restored. Retry after the vacuum: 409.
+// ErrVacuumRunning: a vacuum or purge is deleting files of the table, so no historical version
+// of it can be restored, and it cannot be purged. Retry after it: 409.
 var ErrVacuumRunning = fault.New("vacuum_running", "vacuum under way")
 
 // RestorePoint names a version of a table by exactly one of its members.

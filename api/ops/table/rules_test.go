@@ -92,13 +92,3 @@ func TestRestoreBringsRowsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(0), *details.Rows)
 }
-
-func TestPurgeNeedsACallerWhoSeesAllRows(t *testing.T) {
-	l, made := items(t)
-	l.Policy(made, catalog.PolicyRows, "", `permit (principal in Role::"admin", action, resource);`)
-	require.ErrorIs(t, l.Files.Drop(l.Member(catalog.RoleBuilder), l.Path("items"), true), access.ErrRowsFiltered)
-	admin := l.Member(catalog.RoleAdmin)
-	require.NoError(t, l.Files.Drop(admin, l.Path("items"), true))
-	_, err := l.Tables.Get(admin, l.Path("items"))
-	require.ErrorIs(t, err, catalog.ErrNotFound)
-}

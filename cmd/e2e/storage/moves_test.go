@@ -167,6 +167,7 @@ func TestAMoveIsTakenOver(t *testing.T) {
 	refusedWith(t, s.Admin.Call("POST", m.table(m.from.schema, "a__t")+"/columns", map[string]any{"name": "c", "type": "long"}),
 		409, "table_moving")
 	refusedWith(t, s.Admin.Call("POST", m.table(m.from.schema, "a__t")+"/optimize", map[string]any{}), 409, "table_moving")
+	refusedWith(t, s.Admin.Call("DELETE", m.table(m.from.schema, "a__t")+"?purge=true", nil), 409, "table_moving")
 	refusedWith(t, s.Admin.Call("POST", movePath, m.body("a", "c")), 409, "move_under_way")
 	refusedWith(t, s.Admin.Call("DELETE", harness.ConfigsPath+"/"+m.to.id, nil), 409, "move_under_way")
 	require.EqualValues(t, 10, s.Admin.Count(m.from.schema+".a__t"))

@@ -234,7 +234,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Moves:      newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, sharing, registry, log, parts),
 		TableRules: rules,
 		Domains:    domains,
-		Tables:     tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
+		Tables:     tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser(), Leases: leases}, Writes: writes,
 		Inference:   newInference(settings, store, queries, writes),
 		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
 		Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},

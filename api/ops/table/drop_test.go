@@ -1,0 +1,65 @@
+package table_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/table"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+func TestPurgeNeedsACallerWhoSeesAllRows(t *testing.T) {
+	l, made := items(t)
+	l.Policy(made, catalog.PolicyRows, "", `permit (principal in Role::"admin", action, resource);`)
+	require.ErrorIs(t, l.Files.Drop(l.Member(catalog.RoleBuilder), l.Path("items"), true), access.ErrRowsFiltered)
+	admin := l.Member(catalog.RoleAdmin)
+	require.NoError(t, l.Files.Drop(admin, l.Path("items"), true))
+	_, err := l.Tables.Get(admin, l.Path("items"))
+	require.ErrorIs(t, err, catalog.ErrNotFound)
+}
+
+// TestPurgeIsRefusedDuringAnother checks that files are deleted by one request at a time.
+func TestPurgeIsRefusedDuringAnother(t *testing.T) {
+	l, made := items(t)
+	admin := l.Member(catalog.RoleAdmin)
+	lease, err := l.Store.BeginWrite(authz.System(t.Context(), "another purge"),
+		catalog.NewWrite{Org: made.Org, Table: made.DeltaID, Kind: catalog.WriteVacuum})
+	require.NoError(t, err)
+	require.ErrorIs(t, l.Files.Drop(admin, l.Path("items"), true), table.ErrVacuumRunning)
+	require.NoError(t, l.Store.EndWrite(authz.System(t.Context(), "another purge"), lease))
+	_, err = l.Tables.Get(admin, l.Path("items"))
+	require.NoError(t, err)
+	require.NoError(t, l.Files.Drop(admin, l.Path("items"), true))
+}
+
+// replacing is a store in which something happens before a table is read by its id.
+type replacing struct {
+	catalog.Store
+	replace func()
+}
+
+func (r replacing) Table(ctx context.Context, v catalog.Viewer, id catalog.TableID) (catalog.LocatedTable, error) {
+	r.replace()
+	return r.Store.Table(ctx, v, id)
+}
+
+// TestPurgeDoesNotDropANewTable has the table dropped and created anew during a purge.
+func TestPurgeDoesNotDropANewTable(t *testing.T) {
+	l, made := items(t)
+	admin := l.Member(catalog.RoleAdmin)
+	var created table.Created
+	slow := l.Files
+	slow.Store = replacing{l.Files.Store, func() {
+		require.NoError(t, l.Files.Drop(admin, l.Path("items"), false))
+		created = l.Create("items", table.ColumnDefinition{Name: "id", Type: "long"})
+	}}
+	require.ErrorIs(t, slow.Drop(admin, l.Path("items"), true), catalog.ErrNotFound)
+	require.Equal(t, made.ID, created.ID)
+	require.NotEqual(t, made.DeltaID, created.DeltaID)
+	_, err := l.Tables.Get(admin, l.Path("items"))
+	require.NoError(t, err)
+}
