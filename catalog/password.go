@@ -22,9 +22,9 @@ type Passwords interface {
 	// for a service account. It does not raise the epoch: the caller ends the sessions of
 	// the user.
 	SetPassword(ctx context.Context, user UserID, hash string) error
-	// RehashPassword replaces a hash with another one of the same password. It returns
-	// [ErrNotFound] if the stored hash is not the former one.
-	RehashPassword(ctx context.Context, user UserID, former, hash string) error
+	// ReplacePassword stores a hash in the place of the former one, of the same password or of
+	// the one that it replaces. It returns [ErrNotFound] if the stored hash is another one.
+	ReplacePassword(ctx context.Context, user UserID, former, hash string) error
 	// Password returns the stored hash. It returns [ErrNotFound] for a user without a
 	// password.
 	Password(ctx context.Context, user UserID) (string, error)

@@ -18,10 +18,10 @@ var identityMethods = map[string]method{
 		},
 		denied: catalog.ErrDenied,
 	},
-	"RehashPassword": {
+	"ReplacePassword": {
 		call: func(f *fixture, ctx context.Context) error {
 			require.NoError(f, f.inner.SetPassword(ctx, f.users["viewer"], someHash))
-			return f.store.RehashPassword(ctx, f.users["viewer"], someHash, someHash)
+			return f.store.ReplacePassword(ctx, f.users["viewer"], someHash, someHash)
 		},
 		denied: catalog.ErrDenied,
 	},

@@ -14,12 +14,12 @@ func (s *Store) SetPassword(ctx context.Context, user catalog.UserID, hash strin
 	return s.inner.SetPassword(ctx, user, hash)
 }
 
-// RehashPassword is for the system, which has verified the password.
-func (s *Store) RehashPassword(ctx context.Context, user catalog.UserID, former, hash string) error {
+// ReplacePassword is for the system, which has verified the former password.
+func (s *Store) ReplacePassword(ctx context.Context, user catalog.UserID, former, hash string) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
 	}
-	return s.inner.RehashPassword(ctx, user, former, hash)
+	return s.inner.ReplacePassword(ctx, user, former, hash)
 }
 
 // Password is for the system, which compares passwords with the hash.

@@ -23,8 +23,8 @@ func passwords(t *testing.T, w *world) {
 	_, err = w.Password(w.ctx, other)
 	require.ErrorIs(t, err, catalog.ErrNotFound, "a password belongs to one user")
 
-	require.ErrorIs(t, w.RehashPassword(w.ctx, user, first, first), catalog.ErrNotFound, "the password was changed meanwhile")
-	require.NoError(t, w.RehashPassword(w.ctx, user, second, first))
+	require.ErrorIs(t, w.ReplacePassword(w.ctx, user, first, first), catalog.ErrNotFound, "the password was changed meanwhile")
+	require.NoError(t, w.ReplacePassword(w.ctx, user, second, first))
 	stored, err := w.Password(w.ctx, user)
 	require.NoError(t, err)
 	require.Equal(t, first, stored)

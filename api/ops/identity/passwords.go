@@ -93,6 +93,8 @@ func (p Passwords) changed(ctx context.Context, user catalog.UserID, keep uuid.U
 	return errors.Join(p.Sessions.RevokeUser(ctx, id, keep), p.Tokens.WithdrawTokens(ctx, recoveryPurpose, string(user)))
 }
 
+var errNotCurrent = fault.Invalid("current", "is not the current password")
+
 // Change replaces the caller's own password. It is for signed-in people, not for programs
 // that act for them. Their other sessions end.
 func (p Passwords) Change(ctx context.Context, current, text string) error {
@@ -131,7 +133,18 @@ func (p Passwords) Change(ctx context.Context, current, text string) error {
 		if err != nil {
 			return err
 		}
-		return fault.Invalid("current", "is not the current password")
+		return errNotCurrent
 	}
-	return p.Set(ctx, a.User, text, a.SessionID, originOf(a))
+	hash, err := p.hash(ctx, text, originOf(a))
+	if err != nil {
+		return err
+	}
+	// The account may have been recovered since: then the verified password is worth nothing.
+	switch err := p.Store.ReplacePassword(authz.System(ctx, "password"), a.User, stored, hash); {
+	case errors.Is(err, catalog.ErrNotFound):
+		return errNotCurrent
+	case err != nil:
+		return err
+	}
+	return p.changed(ctx, a.User, a.SessionID, originOf(a))
 }

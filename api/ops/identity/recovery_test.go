@@ -15,6 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/mail"
 	"github.com/lakewarden/lakewarden/auth/password"
+	"github.com/lakewarden/lakewarden/auth/session"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -199,6 +200,38 @@ func TestPeopleChangeTheirOwnPassword(t *testing.T) {
 	require.True(t, p.live(open))
 	require.NoError(t, p.pw.Change(ctx, good, better))
 	require.False(t, p.live(open))
+	_, err = p.signIn.Password(t.Context(), ada, better, from)
+	require.NoError(t, err)
+}
+
+// interruptedHasher has something happen before it hashes a password.
+type interruptedHasher struct {
+	identity.Hasher
+	before func()
+}
+
+func (h interruptedHasher) Hash(ctx context.Context, source password.Source, text string) (string, error) {
+	h.before()
+	return h.Hasher.Hash(ctx, source, text)
+}
+
+// TestAChangeDoesNotReplaceARecoveredPassword checks that somebody who knows a former password
+// cannot replace the one of a recovery that ends first, nor end the sessions that follow it.
+func TestAChangeDoesNotReplaceARecoveredPassword(t *testing.T) {
+	p := newPeople(t)
+	const thieves = "the password of a thief"
+	require.NoError(t, p.recover.Request(t.Context(), ada, from))
+	token := tokenOf(t, p.outbox.sent(t)[0])
+	var owner session.Session
+	slow := p.pw
+	slow.Hasher = interruptedHasher{p.hasher, func() {
+		require.NoError(t, p.recover.SetPassword(t.Context(), token, better, from))
+		owner = p.session(p.ada)
+	}}
+	require.ErrorIs(t, slow.Change(p.as(p.ada, auth.MethodJWT), good, thieves), catalog.ErrInvalid)
+	require.True(t, p.live(owner))
+	_, err := p.signIn.Password(t.Context(), ada, thieves, from)
+	require.ErrorIs(t, err, identity.ErrCredential)
 	_, err = p.signIn.Password(t.Context(), ada, better, from)
 	require.NoError(t, err)
 }

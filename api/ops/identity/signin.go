@@ -146,7 +146,7 @@ func (s SignIn) rehash(ctx context.Context, user catalog.UserID, text, stored st
 	if err != nil {
 		return
 	}
-	_ = s.Store.RehashPassword(ctx, user, stored, hash)
+	_ = s.Store.ReplacePassword(ctx, user, stored, hash)
 }
 
 // refuse counts a refused credential and records it, unless there is a flood of them.

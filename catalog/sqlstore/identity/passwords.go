@@ -24,13 +24,14 @@ func (s *Store) SetPassword(ctx context.Context, user catalog.UserID, hash strin
 	})
 }
 
-// RehashPassword implements [catalog.Passwords].
-func (s *Store) RehashPassword(ctx context.Context, user catalog.UserID, former, hash string) error {
+// ReplacePassword implements [catalog.Passwords].
+func (s *Store) ReplacePassword(ctx context.Context, user catalog.UserID, former, hash string) error {
 	if err := catalog.ValidatePasswordHash(hash); err != nil {
 		return err
 	}
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
-		stored, err := tx.Exec(ctx, "UPDATE passwords SET hash = ? WHERE user_id = ? AND hash = ?", hash, user, former)
+		stored, err := tx.Exec(ctx, "UPDATE passwords SET hash = ?, changed_at = ? WHERE user_id = ? AND hash = ?",
+			hash, sqldb.Micros(s.db.Clock()), user, former)
 		if err == nil && stored == 0 {
 			err = catalog.ErrNotFound
 		}
