@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -114,11 +113,10 @@ func (w *testServer) serve(t *testing.T) string {
 	t.Helper()
 	program, err := oracletest.Path("LAKEWARDEN_TEST_SERVER", "lakewarden")
 	oracletest.Need(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := oracletest.FreeAddress()
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
 	dir := t.TempDir()
-	env := append(os.Environ(), "LAKEWARDEN_DATA_DIR="+dir, "LAKEWARDEN_LISTEN="+l.Addr().String(), "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true",
+	env := append(os.Environ(), "LAKEWARDEN_DATA_DIR="+dir, "LAKEWARDEN_LISTEN="+address, "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true",
 		"LAKEWARDEN_EXTENSION_DIR="+oracletest.Extensions(t),
 		"LAKEWARDEN_LOG_LEVEL=warn", "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256", "LAKEWARDEN_RATE_PER_MINUTE=1000000",
 		"LAKEWARDEN_RATE_BURST=100000")
@@ -131,7 +129,7 @@ func (w *testServer) serve(t *testing.T) string {
 		Key       string `json:"api_key"`
 	}
 	require.NoError(t, json.Unmarshal(text, &who))
-	w.url, w.key, w.workspace = "http://"+l.Addr().String(), who.Key, who.Workspace
+	w.url, w.key, w.workspace = "http://"+address, who.Key, who.Workspace
 	log := &bytes.Buffer{}
 	server := exec.Command(program, "serve")
 	server.Env, server.Stderr = env, log

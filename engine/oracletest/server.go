@@ -46,7 +46,7 @@ func Serve(prepare func(dir, address string) (command []string, err error), env 
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +72,6 @@ func Serve(prepare func(dir, address string) (command []string, err error), env 
 		return nil, fmt.Errorf("start %s: %w: %s", filepath.Base(line[0]), err, log)
 	}
 	return &Server{Address: address, Dir: dir, leash: leash}, nil
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 func ready(address string) error {

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,25 +44,12 @@ type Program struct {
 func NewProgram(t *testing.T) *Program {
 	t.Helper()
 	extensions := oracletest.Extensions(t)
-	p := &Program{t: t, Dir: t.TempDir(), Address: freeAddress(t)}
+	address, err := oracletest.FreeAddress()
+	require.NoError(t, err)
+	p := &Program{t: t, Dir: t.TempDir(), Address: address}
 	p.Env = append(os.Environ(), asProgram+"=1", "LAKEWARDEN_DATA_DIR="+filepath.Join(p.Dir, "data"), "LAKEWARDEN_LISTEN="+p.Address,
 		"LAKEWARDEN_EXTENSION_DIR="+extensions, "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256")
 	return p
-}
-
-// freeAddress returns an address on loopback that nobody uses. Its port is below those that
-// systems choose themselves, so that no other test gets it before the program listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20_000+rand.IntN(12_000))))
-		if err == nil {
-			require.NoError(t, l.Close())
-			return l.Addr().String()
-		}
-	}
-	require.Fail(t, "no free port")
-	return ""
 }
 
 func (p *Program) command(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
