@@ -173,7 +173,7 @@ func TestDuckDBEndsWithItsStatement(t *testing.T) {
 			cancel()
 			require.NotEmpty(t, a.Error, "%s %s", name, way)
 			t.Logf("%s, %s: %v", name, way, took.Round(time.Millisecond))
-			require.Less(t, took, 2*time.Second, "%s %s", name, way)
+			require.Less(t, took, 10*time.Second, "%s %s", name, way)
 			if c.cause == nil {
 				require.NoError(t, cause, "%s %s", name, way)
 			} else {
