@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
 // StartReplicas starts servers with one catalog in Postgres and one set of tables. Each
@@ -44,4 +45,15 @@ func Reaches(t testing.TB, replicas []*Server, what string, holds func(*Server) 
 		require.Eventually(t, func() bool { return holds(replica) }, left, 5*time.Millisecond, "%s: on replica %d", what, i)
 	}
 	t.Logf("%s: on every replica after %s", what, time.Since(begun))
+}
+
+// Within checks that a condition holds within one second, not counting the time for which
+// the machine delays everything.
+func Within(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	begun, stalls := time.Now(), enginetest.WatchStalls(0)
+	require.Eventually(t, holds, reachTime, 5*time.Millisecond, what)
+	took, stalled := time.Since(begun), stalls()
+	t.Logf("%s: after %s (stalls of %s)", what, took, stalled)
+	require.Less(t, took-stalled, time.Second, what)
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/oauth2"
@@ -127,7 +126,7 @@ func TestProgramsOnReplicas(t *testing.T) {
 		t.Helper()
 		require.Equal(t, 200, there.Call("GET", "/v1/me", nil).Status, what)
 		change()
-		require.Eventually(t, func() bool { return there.Call("GET", "/v1/me", nil).Status == 401 }, time.Second, 5*time.Millisecond, what)
+		harness.Within(t, what, func() bool { return there.Call("GET", "/v1/me", nil).Status == 401 })
 		there = second.Client(r.client(t, first).Key, r.id)
 	}
 	soon("a revoked token", func() { r.revoke(t, first, there.Key) })

@@ -37,9 +37,7 @@ func TestTwoServersOnOnePostgres(t *testing.T) {
 
 	within := func(what string, done func() bool) {
 		t.Helper()
-		started := time.Now()
-		require.Eventually(t, done, time.Second, 5*time.Millisecond, what)
-		t.Logf("%s after %s", what, time.Since(started))
+		harness.Within(t, what, done)
 	}
 	counts := func(c *harness.Client, want float64) func() bool {
 		return func() bool {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -289,7 +290,7 @@ func TestChangesCountFromTheNextStatementOn(t *testing.T) {
 	defer func() { require.NoError(t, other.Close()) }()
 	soon := func(want any, c *harness.Client) {
 		t.Helper()
-		require.Eventually(t, func() bool { return rows(c) == want }, time.Second, 10*time.Millisecond, "want %v", want)
+		harness.Within(t, fmt.Sprintf("want %v", want), func() bool { return rows(c) == want })
 	}
 	orgID := catalog.OrgID(s.Boot.OrganisationID)
 
@@ -325,9 +326,9 @@ func TestChangesCountFromTheNextStatementOn(t *testing.T) {
 		if elsewhere {
 			_, err = other.SetMemberRole(t.Context(), orgID, user, catalog.Role(auth.RoleViewer))
 			require.NoError(t, err)
-			require.Eventually(t, func() bool {
+			harness.Within(t, "a role", func() bool {
 				return key.Call("PATCH", "/v1/tables/lake/"+s.Schema+"/t", map[string]any{"name": "t"}).Status == 403
-			}, time.Second, 10*time.Millisecond)
+			})
 		} else {
 			s.Admin.OK("PUT", org+"/users/"+ana.User+"/role", map[string]string{"role": "viewer"})
 		}
