@@ -335,7 +335,7 @@ func TestCloseWaitsAndThenGivesUp(t *testing.T) {
 func TestASilentReplicaLosesItsOperations(t *testing.T) {
 	r := newReplicas(t)
 	silent, _ := r.runner(func(o *operation.Options) { o.Beat, o.Poll = time.Hour, time.Hour })
-	alive, _ := r.runner(func(o *operation.Options) { o.Lost = 200 * time.Millisecond })
+	alive, _ := r.runner(func(o *operation.Options) { o.Lost = 2 * time.Second })
 	ctx, a := r.caller("a")
 	letGo := make(chan struct{})
 	lost, err := silent.Start(ctx, a, catalog.OperationQuery, until(letGo))
