@@ -92,6 +92,11 @@ func TestStalledReadersGiveTheirSessionsBack(t *testing.T) {
 	arrow := []string{"Accept", "application/vnd.apache.arrow.stream"}
 	want := greedy.Call("POST", "/v1/query", map[string]any{"sql": sql}, arrow...)
 	require.Equal(t, http.StatusOK, want.Status)
+	ask := func() {
+		t.Helper()
+		require.Equal(t, []any{[]any{1.0}}, small.Rows("SELECT id FROM "+s.Schema+".wide WHERE id = 1"))
+	}
+	ask() // once before, so that the next time it only waits for its turn
 
 	readers := make([]*reader, 30)
 	for i := range readers {
@@ -101,7 +106,7 @@ func TestStalledReadersGiveTheirSessionsBack(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Metric(t, queued) >= 15 }, 30*time.Second, 10*time.Millisecond, "they fill the server")
 	before := s.Metric(t, "lakewarden_session_queue_seconds_count")
 	start := time.Now()
-	require.Equal(t, []any{[]any{1.0}}, small.Rows("SELECT id FROM "+s.Schema+".wide WHERE id = 1"))
+	ask()
 	turns := s.Metric(t, "lakewarden_session_queue_seconds_count") - before
 	t.Logf("another user waited %v and %v turns", time.Since(start), turns)
 	// Those that stalled first stall at the same time, and give all their turns back.
