@@ -80,7 +80,7 @@ func newRevoking(t *testing.T) *revoking { return newRevokingAfter(t, 0) }
 // newRevokingAfter is newRevoking with another time for which work continues unjudged.
 func newRevokingAfter(t *testing.T, silence time.Duration) *revoking {
 	t.Helper()
-	inner, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), sqlstore.Options{})
+	inner, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), sqlstore.Options{WatchInterval: 20 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inner.Close()) })
 	v := &revoking{T: t, system: authz.System(context.Background(), "test"), store: &counting{Store: authz.New(inner)}}
@@ -439,7 +439,7 @@ func TestWorkEndsWithItsKey(t *testing.T) {
 	v.run()
 	ctx, w := v.r.Begin(t.Context(), a)
 	defer w.Done()
-	v.rotated(a, 300*time.Millisecond)
+	v.rotated(a, 2*time.Second)
 	v.judged()
 	require.NoError(t, ctx.Err())
 	require.ErrorIs(t, v.ends(ctx), revocation.ErrQueryCancelled)
@@ -448,7 +448,7 @@ func TestWorkEndsWithItsKey(t *testing.T) {
 // TestWorkEndsWhenCatalogIsUnreadable checks that work ends once a revocation could
 // have been missed, and continues while the catalog answers.
 func TestWorkEndsWhenCatalogIsUnreadable(t *testing.T) {
-	const silence = 300 * time.Millisecond
+	const silence = time.Second
 	v := newRevokingAfter(t, silence)
 	a := v.member(catalog.RoleEditor)
 	v.run()
