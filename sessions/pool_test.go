@@ -232,7 +232,7 @@ func TestACancelledWaitTakesNothing(t *testing.T) {
 
 func TestAFullQueueIsBusy(t *testing.T) {
 	eng := &fakeEngine{}
-	p := newPool(t, eng, sessions.Options{MaxRunning: 1, MaxQueuedOrg: 1, MaxWait: 50 * time.Millisecond})
+	p := newPool(t, eng, sessions.Options{MaxRunning: 1, MaxQueuedOrg: 1, MaxWait: time.Second})
 	key := sessions.Key{Org: "o", User: "a"}
 	h := acquire(t, p, key)
 	defer h.Release()

@@ -162,11 +162,11 @@ func TestBytesStayTheSame(t *testing.T) {
 // TestReadingClientNeedsLittleRoom checks that a file that was read is removed, and that
 // the writer waits for a reading client if there is no space.
 func TestReadingClientNeedsLittleRoom(t *testing.T) {
-	p := newPair(t, spill.Options{ServerBytes: 256 << 10, OwnerBytes: 256 << 10, Patience: 200 * time.Millisecond})
+	p := newPair(t, spill.Options{ServerBytes: 256 << 10, OwnerBytes: 256 << 10, Patience: time.Second})
 	want := random(8 * mib)
 	got := make(chan []byte)
 	go func() {
-		<-time.After(300 * time.Millisecond)
+		<-time.After(1300 * time.Millisecond)
 		text, _ := io.ReadAll(p.client)
 		got <- text
 	}()
