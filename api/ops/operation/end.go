@@ -72,8 +72,15 @@ func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome
 func (r *Runner) record(t *Task, outcome catalog.OperationOutcome) error {
 	ctx, cancel := context.WithTimeout(r.system, r.opts.Lost)
 	defer cancel()
-	for {
+	for again := false; ; again = true {
 		err := r.store.FinishOperation(ctx, r.opts.Name, t.Operation.ID, outcome)
+		if again && errors.Is(err, catalog.ErrNotFound) {
+			// An earlier attempt may have been stored although its reply was lost.
+			stored, readErr := r.store.Operation(ctx, t.Operation.Org, t.Operation.ID)
+			if readErr == nil && stored.State == outcome.State {
+				return nil
+			}
+		}
 		if err == nil || errors.Is(err, catalog.ErrNotFound) {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +48,10 @@ func newReplicas(t *testing.T) *replicas {
 
 // runner starts a runner, which is closed when the test ends at the latest.
 func (r *replicas) runner(change func(*operation.Options)) (runner *operation.Runner, stop func(context.Context) error) {
+	return r.runnerOn(r.store, change)
+}
+
+func (r *replicas) runnerOn(store catalog.Store, change func(*operation.Options)) (runner *operation.Runner, stop func(context.Context) error) {
 	r.Helper()
 	opts := operation.Options{
 		Name: uuid.NewString(), Poll: 5 * time.Millisecond, Beat: 20 * time.Millisecond, Lost: time.Minute, Audit: r.auditor,
@@ -68,7 +73,7 @@ func (r *replicas) runner(change func(*operation.Options)) (runner *operation.Ru
 	if change != nil {
 		change(&opts)
 	}
-	runner = operation.NewRunner(r.system, r.store, opts)
+	runner = operation.NewRunner(r.system, store, opts)
 	var once sync.Once
 	stop = func(ctx context.Context) (err error) {
 		once.Do(func() { err = runner.Close(ctx) })
@@ -435,4 +440,35 @@ func TestWithin(t *testing.T) {
 		time.Millisecond, "progress made before the work became an operation counts")
 	close(letGo)
 	require.JSONEq(t, `{"n":7}`, string(r.await(*later, catalog.OperationSucceeded).Result))
+}
+
+// forgetful is a store that loses its first reply to the end of an operation.
+type forgetful struct {
+	catalog.Store
+	lost atomic.Bool
+}
+
+func (f *forgetful) FinishOperation(ctx context.Context, runner string, id catalog.OperationID, o catalog.OperationOutcome) error {
+	err := f.Store.FinishOperation(ctx, runner, id, o)
+	if err == nil && f.lost.CompareAndSwap(false, true) {
+		return catalog.ErrUnavailable
+	}
+	return err
+}
+
+// TestAResultOutlivesALostReply checks that the result of an operation is kept if the catalog has
+// stored how it ended, but could not say so.
+func TestAResultOutlivesALostReply(t *testing.T) {
+	r := newReplicas(t)
+	store := &forgetful{Store: r.store}
+	runner, stop := r.runnerOn(store, nil)
+	ctx, a := r.caller("ada")
+	released := make(chan struct{})
+	close(released)
+	o, err := runner.Start(ctx, a, catalog.OperationQuery, until(released))
+	require.NoError(t, err)
+	r.await(o, catalog.OperationSucceeded)
+	require.NoError(t, stop(t.Context()))
+	require.True(t, store.lost.Load())
+	require.Empty(t, r.discarded)
 }
