@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"catalog/authz":                 {"catalog", "auth"},
 	"catalog/secret":                {"catalog"},
 	"catalog/secret/awskms":         {},
+	"catalog/catalogtest/pgtest":    {"engine/oracletest"},
 	"catalog/secret/awskms/kmstest": {"engine/oracletest"},
 	// auth/apikey, auth/jwt, auth/oauth: their stores are implemented over the catalog.
 	"catalog/principal": {"catalog", "catalog/authz", "auth", "auth/apikey", "auth/jwt", "auth/oauth"},

@@ -51,7 +51,9 @@ func (r *replicas) runner(change func(*operation.Options)) (runner *operation.Ru
 	return r.runnerOn(r.store, change)
 }
 
-func (r *replicas) runnerOn(store catalog.Store, change func(*operation.Options)) (runner *operation.Runner, stop func(context.Context) error) {
+func (r *replicas) runnerOn(
+	store catalog.Store, change func(*operation.Options),
+) (runner *operation.Runner, stop func(context.Context) error) {
 	r.Helper()
 	opts := operation.Options{
 		Name: uuid.NewString(), Poll: 5 * time.Millisecond, Beat: 20 * time.Millisecond, Lost: time.Minute, Audit: r.auditor,

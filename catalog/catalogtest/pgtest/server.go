@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // supervise runs the server until its standard input ends, which happens when the test
@@ -64,18 +66,22 @@ func launch() (url string, leash io.Closer, err error) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return "", nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	port, err := freePort()
+	address, err := oracletest.FreeAddress()
 	if err != nil {
 		return "", nil, err
 	}
-	command := as(exec.Command("/bin/sh", "-c", supervise, "sh", bin, dir, strconv.Itoa(port)))
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", nil, err
+	}
+	command := as(exec.Command("/bin/sh", "-c", supervise, "sh", bin, dir, port))
 	if leash, err = command.StdinPipe(); err != nil {
 		return "", nil, err
 	}
 	if err := command.Start(); err != nil {
 		return "", nil, err
 	}
-	url = fmt.Sprintf("postgres://lakewarden@127.0.0.1:%d/postgres?sslmode=disable", port)
+	url = "postgres://lakewarden@" + address + "/postgres?sslmode=disable"
 	if err := ready(url); err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
 		return "", nil, fmt.Errorf("start postgres: %w: %s", err, log)
@@ -117,15 +123,6 @@ func credential() (*syscall.Credential, error) {
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
 	return nil, errors.New("running as root, and no unprivileged user to run postgres was found")
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func ready(url string) error {
