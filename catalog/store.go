@@ -282,8 +282,8 @@ type WriteLeases interface {
 	// Unix epoch for a restore, or the zero time if there are none.
 	OldestWrite(ctx context.Context, org OrgID, table DeltaID, since time.Time) (time.Time, error)
 	// VacuumUnderWay reports whether a vacuum of a table is in progress whose lease was
-	// renewed since the given time.
-	VacuumUnderWay(ctx context.Context, org OrgID, table DeltaID, since time.Time) (bool, error)
+	// renewed since the given time and is not the excepted one, which may be empty.
+	VacuumUnderWay(ctx context.Context, org OrgID, table DeltaID, except WriteLeaseID, since time.Time) (bool, error)
 	// ForgetWrites removes the leases, of all organisations, that were not renewed
 	// since the given time, and returns their number.
 	ForgetWrites(ctx context.Context, since time.Time) (int64, error)

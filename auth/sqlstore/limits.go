@@ -28,6 +28,9 @@ type limits struct {
 // 2,880 refresh tokens until the first of them expires.
 var defaultLimits = limits{sessions: 1000, room: 100, grants: 10_000}
 
+// endingTime is how long it may take to end the oldest sessions.
+const endingTime = 10 * time.Second
+
 // unsettled is the age up to which a session may be without a grant because it has just
 // begun.
 const unsettled = time.Minute

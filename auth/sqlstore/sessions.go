@@ -63,7 +63,9 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) (session.S
 		return n, missing(err)
 	}
 	// Transactions of sessions that begin at once do not see each other. After its commit,
-	// the last of them counts all.
+	// the last of them counts all, even if its client has gone.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endingTime)
+	defer cancel()
 	stored, err := countSessions(ctx, s.db.Read(), n.User, n.Client)
 	if err == nil && stored > s.limits.sessions {
 		err = s.endOldest(ctx, n.User, n.Client, n.ID)

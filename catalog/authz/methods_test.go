@@ -423,7 +423,7 @@ var otherMethods = map[string]method{
 	},
 	"VacuumUnderWay": {
 		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.VacuumUnderWay(ctx, f.org, "delta", time.Now()))
+			return drop(f.store.VacuumUnderWay(ctx, f.org, "delta", "", time.Now()))
 		},
 		denied: catalog.ErrDenied,
 	},

@@ -47,12 +47,14 @@ func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalo
 	return s.inner.OldestWrite(ctx, org, table, since)
 }
 
-// VacuumUnderWay is for the system, which runs restores.
-func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
+// VacuumUnderWay is for the system, which runs restores and purges.
+func (s *Store) VacuumUnderWay(
+	ctx context.Context, org catalog.OrgID, table catalog.DeltaID, except catalog.WriteLeaseID, since time.Time,
+) (bool, error) {
 	if err := systemOnly(ctx); err != nil {
 		return false, err
 	}
-	return s.inner.VacuumUnderWay(ctx, org, table, since)
+	return s.inner.VacuumUnderWay(ctx, org, table, except, since)
 }
 
 // ForgetWrites is for the system: it spans organisations.

@@ -48,7 +48,7 @@ func writeLeases(t *testing.T, w *world) {
 	require.True(t, oldest(org, table, start).IsZero())
 
 	vacuums := func(org catalog.OrgID, table catalog.DeltaID, since time.Time) bool {
-		under, err := w.VacuumUnderWay(w.ctx, org, table, since)
+		under, err := w.VacuumUnderWay(w.ctx, org, table, "", since)
 		require.NoError(t, err)
 		return under
 	}
@@ -58,6 +58,12 @@ func writeLeases(t *testing.T, w *world) {
 	require.NoError(t, err)
 	require.True(t, vacuums(org, table, start))
 	require.False(t, vacuums(org, table, w.now()), "it was silent")
+	others, err := w.VacuumUnderWay(w.ctx, org, table, vacuum, start)
+	require.NoError(t, err)
+	require.False(t, others)
+	others, err = w.VacuumUnderWay(w.ctx, org, table, third, start)
+	require.NoError(t, err)
+	require.True(t, others)
 	require.False(t, vacuums(org, "another", start))
 	require.False(t, vacuums(other, table, start))
 	require.NoError(t, w.EndWrite(w.ctx, third))

@@ -68,10 +68,12 @@ func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalo
 }
 
 // VacuumUnderWay implements [catalog.WriteLeases].
-func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
+func (s *Store) VacuumUnderWay(
+	ctx context.Context, org catalog.OrgID, table catalog.DeltaID, except catalog.WriteLeaseID, since time.Time,
+) (bool, error) {
 	n, err := sqldb.One(ctx, s.db.Read(), sqldb.Value[int64],
-		"SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind = ?",
-		org, table, sqldb.Micros(since), catalog.WriteVacuum)
+		"SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind = ? AND id <> ?",
+		org, table, sqldb.Micros(since), catalog.WriteVacuum, except)
 	return n > 0, err
 }
 

@@ -11,7 +11,7 @@ const timerSlack = 2 * time.Millisecond
 
 // WatchStalls measures how long a sleeping goroutine is delayed beyond its sleep,
 // which shows how much the machine delays everything. It begins after the given
-// time. The returned function ends it and returns the longest delay.
+// time. The returned function ends it and returns the sum of the delays.
 func WatchStalls(after time.Duration) func() time.Duration {
 	const step = 10 * time.Millisecond
 	stop, slept := make(chan struct{}), make(chan time.Duration)

@@ -77,8 +77,11 @@ func (r *Runner) record(t *Task, outcome catalog.OperationOutcome) error {
 		if again && errors.Is(err, catalog.ErrNotFound) {
 			// An earlier attempt may have been stored although its reply was lost.
 			stored, readErr := r.store.Operation(ctx, t.Operation.Org, t.Operation.ID)
-			if readErr == nil && stored.State == outcome.State {
+			switch {
+			case readErr == nil && stored.State == outcome.State:
 				return nil
+			case readErr != nil && !errors.Is(readErr, catalog.ErrNotFound):
+				err = readErr
 			}
 		}
 		if err == nil || errors.Is(err, catalog.ErrNotFound) {

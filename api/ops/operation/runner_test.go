@@ -444,10 +444,18 @@ func TestWithin(t *testing.T) {
 	require.JSONEq(t, `{"n":7}`, string(r.await(*later, catalog.OperationSucceeded).Result))
 }
 
-// forgetful is a store that loses its first reply to the end of an operation.
+// forgetful is a store that loses its first reply to the end of an operation, and fails once
+// more when it is asked about it.
 type forgetful struct {
 	catalog.Store
-	lost atomic.Bool
+	lost, failed atomic.Bool
+}
+
+func (f *forgetful) Operation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (catalog.Operation, error) {
+	if f.lost.Load() && f.failed.CompareAndSwap(false, true) {
+		return catalog.Operation{}, catalog.ErrUnavailable
+	}
+	return f.Store.Operation(ctx, org, id)
 }
 
 func (f *forgetful) FinishOperation(ctx context.Context, runner string, id catalog.OperationID, o catalog.OperationOutcome) error {
@@ -471,6 +479,6 @@ func TestAResultOutlivesALostReply(t *testing.T) {
 	require.NoError(t, err)
 	r.await(o, catalog.OperationSucceeded)
 	require.NoError(t, stop(t.Context()))
-	require.True(t, store.lost.Load())
+	require.True(t, store.failed.Load())
 	require.Empty(t, r.discarded)
 }

@@ -41,18 +41,18 @@ func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 // meanwhile waits for it. It is refused during another purge, which could end first: a new table
 // in the same place would have files of the same names.
 func (o Files) purge(ctx context.Context, a caller.Identity, t catalog.LocatedTable) error {
-	under, err := o.Leases.Vacuums(ctx, a.Org, t.DeltaID)
+	deleting, lease, err := o.Leases.Begin(ctx, t, catalog.WriteVacuum)
+	if err != nil {
+		return err
+	}
+	defer lease.End()
+	under, err := lease.VacuumUnderWay(deleting)
 	if err == nil && under {
 		err = ErrVacuumRunning
 	}
 	if err != nil {
 		return err
 	}
-	deleting, lease, err := o.Leases.Begin(ctx, t, catalog.WriteVacuum)
-	if err != nil {
-		return err
-	}
-	defer lease.End()
 	bucket, err := o.Tables.FolderToPurge(deleting, a, t)
 	if err == nil {
 		err = maintenance.Purge(deleting, bucket)

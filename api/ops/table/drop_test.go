@@ -2,12 +2,15 @@ package table_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/table"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
@@ -34,6 +37,38 @@ func TestPurgeIsRefusedDuringAnother(t *testing.T) {
 	_, err = l.Tables.Get(admin, l.Path("items"))
 	require.NoError(t, err)
 	require.NoError(t, l.Files.Drop(admin, l.Path("items"), true))
+}
+
+// meeting is a store of leases in which two begin before either is used.
+type meeting struct {
+	write.LeaseStore
+	begun sync.WaitGroup
+}
+
+func (m *meeting) CheckPlace(ctx context.Context, t catalog.Table) error {
+	m.begun.Done()
+	m.begun.Wait()
+	return m.LeaseStore.CheckPlace(ctx, t)
+}
+
+// TestPurgesThatBeginAtOnce checks that at most one of two purges deletes files.
+func TestPurgesThatBeginAtOnce(t *testing.T) {
+	l, _ := items(t)
+	admin := l.Member(catalog.RoleAdmin)
+	at := &meeting{LeaseStore: l.Files.Leases.Store}
+	at.begun.Add(2)
+	files := l.Files
+	files.Leases.Store = at
+	var both sync.WaitGroup
+	var errs [2]error
+	for i := range errs {
+		both.Go(func() { errs[i] = files.Drop(admin, l.Path("items"), true) })
+	}
+	both.Wait()
+	require.True(t, errors.Is(errs[0], table.ErrVacuumRunning) || errors.Is(errs[1], table.ErrVacuumRunning), "%v", errs)
+	for _, err := range errs {
+		require.True(t, err == nil || errors.Is(err, table.ErrVacuumRunning), "%v", err)
+	}
 }
 
 // replacing is a store in which something happens before a table is read by its id.

@@ -108,7 +108,7 @@ func (o Rules) restoring(ctx context.Context, r ruled) (context.Context, *write.
 	if err != nil {
 		return nil, nil, err
 	}
-	under, err := o.Leases.Vacuums(ctx, r.actor.Org, r.table.DeltaID)
+	under, err := lease.VacuumUnderWay(ctx)
 	if err == nil && under {
 		err = ErrVacuumRunning
 	}

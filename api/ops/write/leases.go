@@ -205,14 +205,15 @@ func LeaseError(writing context.Context, err error) error {
 	return err
 }
 
-// Vacuums reports whether files of a table are being deleted.
-func (l Leases) Vacuums(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (bool, error) {
+// VacuumUnderWay reports whether files of the table are being deleted under another lease. Of two
+// that begin at once, at least one sees the other.
+func (l *Lease) VacuumUnderWay(ctx context.Context) (bool, error) {
 	system := authz.System(ctx, "write lease")
-	alive, err := l.forgetLost(system)
+	alive, err := l.leases.forgetLost(system)
 	if err != nil {
 		return false, err
 	}
-	return l.Store.VacuumUnderWay(system, org, table, alive)
+	return l.leases.Store.VacuumUnderWay(system, l.table.Org, l.table.DeltaID, l.id, alive)
 }
 
 // Oldest returns the time from which on files of a table are protected by running writes, or
@@ -243,7 +244,10 @@ func (l Leases) AwaitWrites(ctx context.Context, org catalog.OrgID, table catalo
 	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "commits of writes"), awaitedWrites, ErrWritesInProgress)
 	defer cancel()
 	alive, err := l.forgetLost(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return err
 	}
 	for {
@@ -269,7 +273,10 @@ func (l Leases) AwaitMove(ctx context.Context, move catalog.MoveID) error {
 	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "writes before a move"), awaitedWrites, ErrTableBusy)
 	defer cancel()
 	alive, err := l.forgetLost(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return err
 	}
 	for {

@@ -132,7 +132,10 @@ func TestALostWriteStaysLost(t *testing.T) {
 			return err
 		},
 		"a restore": func() error {
-			_, err := leases.Vacuums(ctx, org.ID, table)
+			_, restore, err := leases.Begin(ctx, catalog.LocatedTable{Table: catalog.Table{Org: org.ID, DeltaID: table}}, catalog.WriteRestore)
+			require.NoError(t, err)
+			defer restore.End()
+			_, err = restore.VacuumUnderWay(ctx)
 			return err
 		},
 		"a move":              func() error { return leases.AwaitMove(ctx, catalog.NewID[catalog.MoveID]()) },

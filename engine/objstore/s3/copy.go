@@ -30,7 +30,7 @@ const (
 	copiedAtOnce = 4
 )
 
-// errReplaced says that the source of a copy was replaced since it was listed.
+// errReplaced says that the source of a copy is not the object that was listed.
 var errReplaced = fmt.Errorf("%w: source has changed", objstore.ErrUnavailable)
 
 // ifFree are the values of If-None-Match of the attempts of a copy: one replaces nothing, and the next,
@@ -82,7 +82,7 @@ func (b *Bucket) copyWhole(ctx context.Context, path, name string) error {
 
 // copyParts copies a large object, several parts at once. Nothing is visible before the last request,
 // which replaces no object unless the store has no such request. All parts are of one version of the
-// source: if it was replaced since it was listed, the error is ErrUnavailable.
+// source: if it is replaced meanwhile, or its size is not the listed one, the error is ErrUnavailable.
 func (b *Bucket) copyParts(ctx context.Context, origin *Bucket, from objstore.Object, path, name string) error {
 	watch, fate := remote.WithFate(ctx)
 	source, err := origin.client.HeadObject(watch, &sdk.HeadObjectInput{Bucket: &origin.name, Key: &from.Name})
