@@ -231,7 +231,7 @@ func (l Leases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.Del
 // table's domains have not ended in time. Retry later: 409.
 var ErrWritesInProgress = fault.New("writes_in_progress", "writes in progress")
 
-// Bounds of [Leases.AwaitWrites].
+// Bounds of [Leases.AwaitWrites] and [Leases.AwaitMove].
 const (
 	awaitedWrites = 30 * time.Second
 	awaitedPause  = 20 * time.Millisecond
@@ -243,24 +243,9 @@ const (
 func (l Leases) AwaitWrites(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, domains int64) error {
 	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "commits of writes"), awaitedWrites, ErrWritesInProgress)
 	defer cancel()
-	alive, err := l.forgetLost(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return err
-	}
-	for {
-		under, err := l.Store.PublishingBefore(ctx, org, table, domains, alive)
-		if err != nil && ctx.Err() == nil || err == nil && !under {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(awaitedPause):
-		}
-	}
+	return l.await(ctx, func(alive time.Time) (bool, error) {
+		return l.Store.PublishingBefore(ctx, org, table, domains, alive)
+	})
 }
 
 // ErrTableBusy is returned if writes to tables of a move have not ended in time. Retry later:
@@ -272,17 +257,18 @@ var ErrTableBusy = fault.New("table_busy", "writes to a table of a move in progr
 func (l Leases) AwaitMove(ctx context.Context, move catalog.MoveID) error {
 	ctx, cancel := context.WithTimeoutCause(authz.System(ctx, "writes before a move"), awaitedWrites, ErrTableBusy)
 	defer cancel()
+	return l.await(ctx, func(alive time.Time) (bool, error) {
+		return l.Store.WritesBeforeMove(ctx, move, alive)
+	})
+}
+
+// await waits until under reports that no write is in progress whose lease was renewed since the
+// given time. It returns the cause of the end of ctx.
+func (l Leases) await(ctx context.Context, under func(alive time.Time) (bool, error)) error {
 	alive, err := l.forgetLost(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return err
-	}
-	for {
-		under, err := l.Store.WritesBeforeMove(ctx, move, alive)
-		if err != nil && ctx.Err() == nil || err == nil && !under {
-			return err
+	for wait := true; err == nil; {
+		if wait, err = under(alive); err != nil || !wait {
+			break
 		}
 		select {
 		case <-ctx.Done():
@@ -290,6 +276,10 @@ func (l Leases) AwaitMove(ctx context.Context, move catalog.MoveID) error {
 		case <-time.After(awaitedPause):
 		}
 	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // EndFormer ends the leases that an earlier process with the name of this one has
