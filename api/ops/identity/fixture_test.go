@@ -82,7 +82,7 @@ func newPeople(t testing.TB) *people {
 	org, err := p.raw.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "Acme", Owner: p.ada})
 	require.NoError(t, err)
 	p.org = org.ID
-	require.NoError(t, p.pw.Set(ctx, p.ada, good, uuid.Nil, from))
+	require.NoError(t, p.pw.Set(ctx, p.ada, good, from))
 	p.store.reset()
 	p.hasher.reset()
 	p.audit.reset()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
@@ -85,7 +84,7 @@ func TestAKnownPersonAcceptsWithTheOwnPassword(t *testing.T) {
 	p := newPeople(t)
 	join, invited := p.joining(t)
 	bob := p.user("bob@acme.example")
-	require.NoError(t, p.pw.Set(t.Context(), bob, better, uuid.Nil, from))
+	require.NoError(t, p.pw.Set(t.Context(), bob, better, from))
 	token := invited("bob@acme.example")
 	open, err := join.Open(t.Context(), token)
 	require.NoError(t, err)

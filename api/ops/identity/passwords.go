@@ -53,16 +53,6 @@ func (p Passwords) CheckNew(field, email, text string) error {
 	return nil
 }
 
-// Set sets the password of a person who has proved to own the account. The session keep,
-// which may be [uuid.Nil], does not end. The caller has called [Passwords.CheckNew].
-func (p Passwords) Set(ctx context.Context, user catalog.UserID, text string, keep uuid.UUID, from Origin) error {
-	hash, err := p.hash(ctx, text, from)
-	if err != nil {
-		return err
-	}
-	return p.store(ctx, user, hash, keep, from)
-}
-
 func (p Passwords) hash(ctx context.Context, text string, from Origin) (string, error) {
 	return p.Hasher.Hash(ctx, throttle.SourceOf(from.Remote), text)
 }
@@ -70,12 +60,12 @@ func (p Passwords) hash(ctx context.Context, text string, from Origin) (string, 
 // store stores the hash before it ends the sessions: a sign-in with the former password that
 // is in progress either creates its session before and loses it, or finds the new hash
 // afterwards (see [SignIn.Password]).
-func (p Passwords) store(ctx context.Context, user catalog.UserID, hash string, keep uuid.UUID, from Origin) error {
+func (p Passwords) store(ctx context.Context, user catalog.UserID, hash string, from Origin) error {
 	ctx = authz.System(ctx, "password")
 	if err := p.Store.SetPassword(ctx, user, hash); err != nil {
 		return err
 	}
-	return p.changed(ctx, user, keep, from)
+	return p.changed(ctx, user, uuid.Nil, from)
 }
 
 // changed records that a person has a new password, and ends what every new password ends:

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
@@ -178,7 +176,7 @@ func (r Recovery) SetPassword(ctx context.Context, token, text string, from Orig
 	if err := r.Tokens.TakeToken(ctx, recoveryPurpose, token, &data); err != nil {
 		return linkError(err)
 	}
-	return linkError(r.Passwords.store(ctx, data.User, hash, uuid.Nil, from))
+	return linkError(r.Passwords.store(ctx, data.User, hash, from))
 }
 
 // linkError replaces the errors of a missing token and of a removed user.

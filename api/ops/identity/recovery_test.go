@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
@@ -74,7 +73,7 @@ func TestANewLinkWithdrawsFormerOnes(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.NoError(t, p.pw.Set(t.Context(), p.ada, better, uuid.Nil, from))
+	require.NoError(t, p.pw.Set(t.Context(), p.ada, better, from))
 	_, err := p.recover.Account(t.Context(), tokens[2])
 	require.ErrorIs(t, err, identity.ErrLink, "a new password withdraws the links")
 }

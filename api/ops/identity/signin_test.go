@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
@@ -146,7 +145,7 @@ func TestAPasswordChangeDuringASignInEndsIt(t *testing.T) {
 	p := newPeople(t)
 	p.store.onPassword = func(call int) {
 		if call == 2 { // after the session was created
-			require.NoError(t, p.pw.Set(context.Background(), p.ada, better, uuid.Nil, from))
+			require.NoError(t, p.pw.Set(context.Background(), p.ada, better, from))
 		}
 	}
 	_, err := p.signIn.Password(t.Context(), ada, good, from)
