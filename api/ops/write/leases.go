@@ -266,7 +266,8 @@ func (l Leases) AwaitMove(ctx context.Context, move catalog.MoveID) error {
 // given time. It returns the cause of the end of ctx.
 func (l Leases) await(ctx context.Context, under func(alive time.Time) (bool, error)) error {
 	alive, err := l.forgetLost(ctx)
-	for wait := true; err == nil; {
+	for err == nil {
+		var wait bool
 		if wait, err = under(alive); err != nil || !wait {
 			break
 		}
