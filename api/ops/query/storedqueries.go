@@ -265,12 +265,12 @@ func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows
 		return nil, err
 	}
 	ctx, work := o.Queries.Revocations.Begin(ctx, a)
-	work.SetCheck(o.check(a, remembered))
 	rows, err := o.open(ctx, a, operation, remembered)
 	if err != nil {
 		work.Done()
 		return nil, revocation.EndedBy(ctx, err)
 	}
+	work.SetCheck(o.check(a, remembered)) // after open, which says that the result is stale
 	read := &StoredRows{Result: rows, QueryID: remembered.QueryID, Truncated: remembered.Cut, started: started, ctx: ctx}
 	read.close = func() error {
 		work.Done()

@@ -77,6 +77,14 @@ type Reply struct {
 // Call makes a request; a nil body sends none, a string is sent as it is.
 func (c *Client) Call(method, path string, body any, header ...string) Reply {
 	c.T.Helper()
+	r, err := c.exchange(method, path, body, header)
+	require.NoError(c.T, err)
+	return r
+}
+
+// exchange makes a request. It returns an error if there is no whole reply.
+func (c *Client) exchange(method, path string, body any, header []string) (Reply, error) {
+	c.T.Helper()
 	var reader io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -99,11 +107,12 @@ func (c *Client) Call(method, path string, body any, header ...string) Reply {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := http.DefaultClient.Do(req)
-	require.NoError(c.T, err)
+	if err != nil {
+		return Reply{}, err
+	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	require.NoError(c.T, err)
-	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: text}
+	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: text}, err
 }
 
 // OK makes a request that must succeed and returns its JSON object.
@@ -122,6 +131,26 @@ func (c *Client) Query(sql string, parameters ...any) Reply {
 		body["parameters"] = parameters
 	}
 	return c.Call("POST", "/v1/query", body)
+}
+
+// QueryDuringChange is like Query while the rules of the caller may change. If a change ends
+// the statement after its first byte, the status is 409, as before it.
+func (c *Client) QueryDuringChange(sql string) Reply {
+	c.T.Helper()
+	r, err := c.exchange("POST", "/v1/query", map[string]any{"sql": sql}, nil)
+	if Cancelled(err) {
+		return Reply{Status: http.StatusConflict}
+	}
+	require.NoError(c.T, err)
+	return r
+}
+
+// CountsDuringChange reports whether the number of rows in from is want. It is false while a
+// change of rules ends the statement.
+func (c *Client) CountsDuringChange(from string, want float64) bool {
+	c.T.Helper()
+	r := c.QueryDuringChange("SELECT count(*) FROM " + from)
+	return r.Status == http.StatusOK && r.JSON(c.T)["rows"].([]any)[0].([]any)[0] == want
 }
 
 // Rows runs a statement that must succeed.

@@ -40,10 +40,7 @@ func TestTwoServersOnOnePostgres(t *testing.T) {
 		harness.Within(t, what, done)
 	}
 	counts := func(c *harness.Client, want float64) func() bool {
-		return func() bool {
-			r := c.Query("SELECT count(*) FROM " + from)
-			return r.Status == 200 && r.JSON(t)["rows"].([]any)[0].([]any)[0] == want
-		}
+		return func() bool { return c.CountsDuringChange(from, want) }
 	}
 	p := s.Policy("sales", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
 	require.Equal(t, 250.0, ana.Count(from))
@@ -58,14 +55,14 @@ func TestTwoServersOnOnePostgres(t *testing.T) {
 
 	key, record := s.Admin.NewKey(map[string]any{"scopes": []string{"admin"}})
 	keyThere := twin.Client(key.Key, key.User)
-	within("a new key", func() bool { return keyThere.Query("SELECT 1").Status == 200 })
+	within("a new key", func() bool { return keyThere.QueryDuringChange("SELECT 1").Status == 200 })
 	s.Admin.OK("DELETE", "/v1/api-keys/"+record["id"].(string), nil)
 	require.Equal(t, 401, key.Query("SELECT 1").Status)
-	within("a revoked key", func() bool { return keyThere.Query("SELECT 1").Status == 401 })
+	within("a revoked key", func() bool { return keyThere.QueryDuringChange("SELECT 1").Status == 401 })
 	s.Admin.OK("PUT", org+"/users/"+ana.User+"/role", map[string]string{"role": "admin"})
 	within("a role", func() bool { return there.OK("GET", "/v1/me", nil)["role"] == "admin" })
 	s.Table("late", `SELECT 1 AS id`, nil, column{"id", "long"})
-	within("a table", func() bool { return there.Query("SELECT * FROM "+s.Schema+".late").Status == 200 })
+	within("a table", func() bool { return there.QueryDuringChange("SELECT * FROM "+s.Schema+".late").Status == 200 })
 
 	// Restart: everything is still there.
 	s.Restart()

@@ -42,10 +42,7 @@ func TestChangesReachEveryReplica(t *testing.T) {
 		}, holds)
 	}
 	counts := func(want float64) func(*harness.Client) bool {
-		return func(c *harness.Client) bool {
-			r := c.Query("SELECT count(*) FROM " + from)
-			return r.Status == 200 && r.JSON(t)["rows"].([]any)[0].([]any)[0] == want
-		}
+		return func(c *harness.Client) bool { return c.CountsDuringChange(from, want) }
 	}
 	answers := func(status int) func(*harness.Client) bool {
 		return func(c *harness.Client) bool { return c.Call("GET", "/v1/limits", nil).Status == status }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,4 +118,36 @@ func TestUnavailableStoreOfResultsFailsOperationsOnly(t *testing.T) {
 	require.Equal(t, 200, s.Admin.Query("SELECT 1").Status)
 	proxy.Heal()
 	require.Eventually(t, func() bool { return s.Admin.Result(kept).Status == 200 }, 10*time.Second, 50*time.Millisecond)
+}
+
+// TestStaleResultsAreCalledStale checks that a result which is read just after a change is
+// refused as stale, and not as a statement that the change cancelled: a client would ask
+// for the same result again.
+func TestStaleResultsAreCalledStale(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	s.Table("t", `SELECT i AS id, 'r' || i AS region FROM range(10) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
+	viewer := s.Member("v@acme.example", "viewer", map[string]string{"region": "r1"})
+	policy := s.Policy("t", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
+	path, version := "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+policy["id"].(string), 1
+	enable := func(on bool) {
+		s.Admin.OK("PATCH", path, map[string]any{"enabled": on, "expectedVersion": version})
+		version++
+	}
+	enable(false)
+	o := viewer.Await(viewer.Start("SELECT * FROM " + s.Schema + ".t"))
+	for range 30 {
+		require.Len(t, viewer.Result(o).JSON(t)["rows"], 10)
+		enable(true)
+		codes := make([]string, 16)
+		var reading sync.WaitGroup
+		for i := range codes {
+			reading.Go(func() { codes[i], _ = viewer.Result(o).Problem(t, 409) })
+		}
+		reading.Wait()
+		for _, code := range codes {
+			require.Equal(t, "result_stale", code)
+		}
+		enable(false)
+	}
 }

@@ -154,7 +154,7 @@ func TestAttachAndUndo(t *testing.T) {
 	harness.WriteTable(t, filepath.Join(s.Config.LocalRoots[0], "mine", "found"), `SELECT 8 AS id`, nil, column{"id", "long"})
 	s.Admin.OK("POST", mine.attach(), to(s.Boot.WorkspaceID))
 	require.True(t, sees(vic, mine))
-	discovered := func() bool { return vic.Query("SELECT id FROM "+mine.schema+".found").Status == 200 }
+	discovered := func() bool { return vic.QueryDuringChange("SELECT id FROM "+mine.schema+".found").Status == 200 }
 	require.Eventually(t, discovered, 10*time.Second, 20*time.Millisecond)
 	s.Admin.OK("DELETE", path+"/members/"+ben.User, nil)
 	require.True(t, sees(ben, mine))
@@ -255,7 +255,7 @@ func TestAttachReachesReplicas(t *testing.T) {
 		for _, r := range replicas {
 			for _, m := range members {
 				m := on(r, m)
-				reads := func() bool { return m.Query("SELECT id FROM "+config.table()).Status == 200 }
+				reads := func() bool { return m.QueryDuringChange("SELECT id FROM "+config.table()).Status == 200 }
 				require.Eventually(t, reads, 5*time.Second, 10*time.Millisecond)
 			}
 		}
@@ -267,11 +267,26 @@ func TestAttachReachesReplicas(t *testing.T) {
 	}
 	s.Admin.OK("POST", config.attach(), to(two))
 	harness.Reaches(t, replicas, "idle sessions of former members are closed", func(r *harness.Server) bool { return idle(r) == 0 })
-	harness.Reaches(t, replicas, "former members see nothing", func(r *harness.Server) bool { return !sees(on(r, members[0]), config) })
-	harness.Reaches(t, replicas, "new members see it", func(r *harness.Server) bool { return sees(on(r, joining), config) })
+	become := func(what string, c *harness.Client, seen bool) {
+		t.Helper()
+		status, query := 404, 400
+		if seen {
+			status, query = 200, 200
+		}
+		harness.Reaches(t, replicas, what, func(r *harness.Server) bool {
+			c := on(r, c)
+			return c.Call("GET", harness.ConfigsPath+"/"+config.id, nil).Status == status &&
+				c.QueryDuringChange("SELECT id FROM "+config.table()).Status == query
+		})
+		for _, r := range replicas {
+			require.Equal(t, seen, sees(on(r, c), config), what)
+		}
+	}
+	become("former members see nothing", members[0], false)
+	become("new members see it", joining, true)
 
 	replicas[1].Admin.OK("POST", config.undo(), nil)
-	harness.Reaches(t, replicas, "the undo ends what new members saw", func(r *harness.Server) bool { return !sees(on(r, joining), config) })
+	become("the undo ends what new members saw", joining, false)
 	open()
 	refusedWith(t, s.Admin.Call("POST", config.undo(), nil), 409, "undo_window_closed")
 }
