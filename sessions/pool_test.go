@@ -232,7 +232,7 @@ func TestACancelledWaitTakesNothing(t *testing.T) {
 
 func TestAFullQueueIsBusy(t *testing.T) {
 	eng := &fakeEngine{}
-	p := newPool(t, eng, sessions.Options{MaxRunning: 1, MaxQueuedOrg: 1, MaxWait: time.Second})
+	p := newPool(t, eng, sessions.Options{MaxRunning: 1, MaxQueuedOrg: 1, MaxWait: 3 * time.Second})
 	key := sessions.Key{Org: "o", User: "a"}
 	h := acquire(t, p, key)
 	defer h.Release()
@@ -262,7 +262,7 @@ func TestALingeringSessionKeepsItsLeaseUntilSomebodyNeedsRoom(t *testing.T) {
 	require.Zero(t, first.idled.Load(), "the next statement of the same key changes no setting")
 	h.Release()
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	other, err := p.Acquire(ctx, sessions.Key{Org: "p", User: "b"})
 	require.NoError(t, err, "the only turn is returned immediately")

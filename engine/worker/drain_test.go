@@ -171,7 +171,7 @@ func TestDeadlinesEndADrainingProcess(t *testing.T) {
 	e := newEngine(t, drainOptions())
 	alive(t, open(t, e, "a"))
 	old := pids(t, e, 1)[0]
-	r, _ := stream(t, open(t, e, "a"), engine.Lease{Timeout: 4 * time.Second})
+	r, _ := stream(t, open(t, e, "a"), engine.Lease{Timeout: 10 * time.Second})
 	hang(t, open(t, e, "a"), engine.Lease{})
 	require.NoError(t, syscall.Kill(old, syscall.SIGSTOP), "from now on it answers nothing at all")
 	require.Equal(t, []int{old}, pids(t, e, 1))

@@ -243,13 +243,13 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 		f.Metrics.checked.WithLabelValues("held").Inc()
 		return
 	}
-	f.Metrics.checked.WithLabelValues("broken").Inc()
 	attrs := []any{"table_id", found.snap.TableID(), "version", found.snap.Version()}
 	for _, kind := range slices.Sorted(maps.Keys(found.broken)) {
 		f.Metrics.violations.WithLabelValues(kind).Add(float64(found.broken[kind]))
 		attrs = append(attrs, kind, found.broken[kind])
 	}
 	f.Logger.WarnContext(ctx, "another writer broke rules of a table", attrs...)
+	f.Metrics.checked.WithLabelValues("broken").Inc() // last: who sees it finds the rest
 }
 
 // ForeignMetrics counts checks after commits of other writers. Their labels name no table,

@@ -180,6 +180,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 	letGo := make(chan struct{})
 	first, err := here.Start(ctx, a, catalog.OperationQuery, until(letGo))
 	require.NoError(t, err)
+	r.await(first, catalog.OperationRunning)
 	waits, err := here.Start(ctx, a, catalog.OperationQuery, func(context.Context, *operation.Task) (operation.Done, error) {
 		t.Error("a cancelled task ran")
 		return operation.Done{}, nil
@@ -342,7 +343,7 @@ func TestCloseWaitsAndThenGivesUp(t *testing.T) {
 func TestASilentReplicaLosesItsOperations(t *testing.T) {
 	r := newReplicas(t)
 	silent, _ := r.runner(func(o *operation.Options) { o.Beat, o.Poll = time.Hour, time.Hour })
-	alive, _ := r.runner(func(o *operation.Options) { o.Lost = 2 * time.Second })
+	alive, _ := r.runner(func(o *operation.Options) { o.Lost = 4 * time.Second })
 	ctx, a := r.caller("a")
 	letGo := make(chan struct{})
 	lost, err := silent.Start(ctx, a, catalog.OperationQuery, until(letGo))

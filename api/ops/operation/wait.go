@@ -30,6 +30,9 @@ func StartAndWait[T any](
 	if err != nil {
 		return answer, nil, err
 	}
+	if patience <= 0 {
+		return answer, &started, nil
+	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

@@ -18,13 +18,35 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 )
 
-// unwatched is a catalog whose changes are not reported.
+// unwatched is a catalog whose changes are not reported: its watch confirms the first epoch
+// again and again.
 type unwatched struct{ catalog.Epochs }
 
-func (unwatched) Watch(ctx context.Context) <-chan uint64 {
-	never := make(chan uint64)
-	context.AfterFunc(ctx, func() { close(never) })
-	return never
+func (u unwatched) Watch(ctx context.Context) <-chan uint64 {
+	epochs := make(chan uint64)
+	first, err := u.Epoch(ctx)
+	if err != nil {
+		close(epochs)
+		return epochs
+	}
+	go func() {
+		defer close(epochs)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case epochs <- first:
+			}
+		}
+	}()
+	return epochs
 }
 
 // TestNextRequestSeesAChange checks that an authenticator with a cache obeys a change of

@@ -8,11 +8,14 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,15 +76,26 @@ func MemoryHolds(t *testing.T, pid, text string) bool {
 	return len(MemoryOf(t, pid, Canaries{"": []byte(text)})) > 0
 }
 
-// MemoryOf lists the canaries that the writable memory of a process holds.
+// MemoryOf lists the canaries that the writable memory of a process holds. One that has ended
+// holds none.
 func MemoryOf(t *testing.T, pid string, secrets Canaries) []string {
 	t.Helper()
+	ended := func(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 	maps, err := os.ReadFile("/proc/" + pid + "/maps")
+	if ended(err) {
+		return nil
+	}
 	require.NoError(t, err)
 	memory, err := os.Open("/proc/" + pid + "/mem")
+	if ended(err) {
+		return nil
+	}
 	require.NoError(t, err)
 	defer memory.Close()
 	pages, err := os.Open("/proc/" + pid + "/pagemap")
+	if ended(err) {
+		return nil
+	}
 	require.NoError(t, err)
 	defer pages.Close()
 	var found []string

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -94,6 +95,8 @@ func (b *background) server(t testing.TB) *Server {
 		settings.DataDir = b.TempDir()
 		settings.LocalRoots = []string{filepath.Join(settings.DataDir, "storage", "{org}")}
 		settings.MailDir = filepath.Join(settings.DataDir, "mail")
+		settings.SandboxRoot = filepath.Join(settings.DataDir, "sandbox")
+		settings.DiscoveryEvery = 24 * time.Hour // tests count what their own discovery finds
 		settings.KeyFile = filepath.Join(settings.DataDir, "keys.json")
 		settings.ResultsURL = "file://" + filepath.Join(settings.DataDir, "results")
 		settings.vary(b)

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -28,16 +30,18 @@ func KeepInS3(store s3test.Server, bucket string) func(*Settings) {
 	return func(c *Settings) {
 		c.ResultsURL = "s3://" + bucket + "/kept/rows?path_style=true&region=" + s3test.Region + "&endpoint=" + url.QueryEscape(store.Endpoint)
 		c.ResultsAccessKeyID, c.ResultsSecretAccessKey = s3test.AccessKeyID, s3test.SecretAccessKey
-		c.StoreTimeout = time.Second
 	}
 }
 
 // StartS3Server serves with leave to reach loopback, where the store is.
 func StartS3Server(t *testing.T) *Server {
-	return Start(t, func(c *Settings) {
-		c.AllowPrivateEndpoints = true
-		c.StoreTimeout = time.Second
-	})
+	return Start(t, func(c *Settings) { c.AllowPrivateEndpoints = true })
+}
+
+// StartImpatientS3Server is like [StartS3Server] for a store that hangs on purpose: the server
+// waits for it for a short time.
+func StartImpatientS3Server(t *testing.T) *Server {
+	return Start(t, func(c *Settings) { c.AllowPrivateEndpoints, c.StoreTimeout = true, 2*time.Second })
 }
 
 // S3Body is a request for a configuration of kind s3.
@@ -77,10 +81,16 @@ func Leaked(t *testing.T, s *Server, secret string) []string {
 		found = append(found, "the log")
 	}
 	require.NoError(t, filepath.WalkDir(s.Config.DataDir, func(path string, entry os.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // a running server removes files
+			return nil
+		}
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
 		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if strings.Contains(string(content), secret) {
 			found = append(found, path)
 		}

@@ -37,13 +37,19 @@ func TestStatementThatCrashedItsProcessIsNotRetried(t *testing.T) {
 				results <- got.Status
 			}()
 		}
+		var worker string
 		require.Eventually(t, func() bool {
-			return s.Metric(t, `lakewarden_sessions{state="running"}`) == float64(n) && len(workers()) == 1
+			found := workers()
+			if s.Metric(t, `lakewarden_sessions{state="running"}`) != float64(n) || len(found) != 1 {
+				return false
+			}
+			worker = found[0]
+			return true
 		}, 20*time.Second, 5*time.Millisecond)
 		// A session is leased shortly before its statement runs.
-		busy := harness.ProcessorTicks(t, workers()[0])
-		require.Eventually(t, func() bool { return harness.ProcessorTicks(t, workers()[0]) >= busy+10*n }, 20*time.Second, 5*time.Millisecond)
-		pid, err := strconv.Atoi(workers()[0])
+		busy := harness.ProcessorTicks(t, worker)
+		require.Eventually(t, func() bool { return harness.ProcessorTicks(t, worker) >= busy+10*n }, 20*time.Second, 5*time.Millisecond)
+		pid, err := strconv.Atoi(worker)
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(pid, signal))
 		for range n {

@@ -131,7 +131,7 @@ func TestDisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
 			[]string{"p"}, column{"id", "long"}, column{"p", "long"}, column{"noise", "string"})
 	}
 	proxy := store.Proxy(t)
-	s := harness.StartS3Server(t)
+	s := harness.StartImpatientS3Server(t)
 	schema := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
 		map[string]any{"workspaceId": s.Boot.WorkspaceID, "endpoint": proxy.Endpoint}))["schema"].(string)
 	s.Table("near", `SELECT 1 AS id`, nil, column{"id", "long"})
@@ -169,7 +169,7 @@ func TestCredentialThatExpiresDuringAStatement(t *testing.T) {
 	oldKey, newKey := "old"+uuid.NewString()[:8], "new"+uuid.NewString()[:8]
 	secret, next := store.User(t, oldKey, s3test.RoleAdmin), store.User(t, newKey, s3test.RoleAdmin)
 	proxy := store.Proxy(t)
-	s := harness.StartS3Server(t)
+	s := harness.StartImpatientS3Server(t)
 	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{
 		"workspaceId": s.Boot.WorkspaceID, "endpoint": proxy.Endpoint, "accessKeyId": oldKey, "secretAccessKey": secret,
 	}))

@@ -26,10 +26,13 @@ func unresponsive() string {
 		"FROM range(1000)) b"
 }
 
+// patient is the longest time limit of a statement, for one that a busy machine delays.
+const patient = 600_000
+
 // openStream starts a statement that answers with NDJSON, and reads nothing of it yet.
 func openStream(c *harness.Client, sql string) *http.Response {
 	c.T.Helper()
-	body, err := json.Marshal(map[string]any{"sql": sql})
+	body, err := json.Marshal(map[string]any{"sql": sql, "timeout_ms": patient})
 	require.NoError(c.T, err)
 	req, err := http.NewRequest(http.MethodPost, c.URL+"/v1/query", bytes.NewReader(body))
 	require.NoError(c.T, err)
@@ -115,7 +118,7 @@ func TestLostStatementRestartsBeforeFirstByte(t *testing.T) {
 		"= 7"
 	answer := make(chan harness.Reply, 1)
 	go func() {
-		answer <- c.Call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", "application/vnd.apache.parquet")
+		answer <- c.Call("POST", "/v1/query", map[string]any{"sql": sql, "timeout_ms": patient}, "Accept", "application/vnd.apache.parquet")
 	}()
 	worker := harness.WorkerProcesses(t)[0]
 	busy := harness.ProcessorTicks(t, worker)
@@ -157,7 +160,7 @@ func TestLostOperationsRestart(t *testing.T) {
 		5*time.Millisecond)
 	require.Equal(t, "running", c.Operation(o)["state"])
 	killWorkers(t)
-	o = c.Await(o)
+	require.Eventually(t, func() bool { o = c.Operation(o); return o["state"] != "running" }, 2*time.Minute, 50*time.Millisecond)
 	require.Equal(t, "succeeded", o["state"], "%v", o)
 	require.Equal(t, 300_002.0, o["result"].(map[string]any)["rowCount"])
 	require.Equal(t, 300_002, bytes.Count(c.Result(o, "Accept", harness.Ndjson).Body, []byte("\n")))

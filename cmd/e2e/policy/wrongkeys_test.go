@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,15 +57,22 @@ func TestTheClientBehindAProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := harness.Start(t, func(config *harness.Settings) { config.TrustedProxies = c.trusted })
 			wrong := s.Client(apikey.Generate().Reveal(), "")
+			begun := time.Now()
 			for range 100 {
 				wrong.Call("GET", "/v1/me", nil, "X-Forwarded-For", "198.51.100.9, 203.0.113.7")
 			}
-			r := s.Client(apikey.Generate().Reveal(), "").Call("GET", "/v1/me", nil, "X-Forwarded-For", "203.0.113.8")
-			if c.trusted == nil {
-				require.Equal(t, 429, r.Status, "who is behind an unknown proxy is not told from others there")
-			} else {
-				require.Equal(t, 401, r.Status)
+			stranger := func() int {
+				return s.Client(apikey.Generate().Reveal(), "").Call("GET", "/v1/me", nil, "X-Forwarded-For", "203.0.113.8").Status
 			}
+			if c.trusted == nil {
+				// One more failure is allowed each second.
+				require.Eventually(t, func() bool { return stranger() == 429 }, 10*time.Second, time.Millisecond,
+					"who is behind an unknown proxy is not told from others there")
+			} else {
+				require.Equal(t, 401, stranger())
+			}
+			allowed := 64 + int(time.Since(begun)/time.Second)
+			require.Less(t, allowed, 100)
 			require.Equal(t, 200, s.Admin.Call("GET", "/v1/me", nil, "X-Forwarded-For", "198.51.100.9, 203.0.113.7").Status)
 			require.Equal(t, 200, s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT 1"}, "X-Forwarded-For", "203.0.113.7").Status)
 			s.Stop()
@@ -78,7 +86,7 @@ func TestTheClientBehindAProxy(t *testing.T) {
 				require.NoError(t, err)
 				require.NotEmpty(t, list.Items, action)
 				require.True(t, slices.ContainsFunc(list.Items, func(e catalog.AuditEntry) bool { return e.Remote == c.want }), action)
-				require.LessOrEqual(t, len(list.Items), 65, "a flood does not fill the log")
+				require.LessOrEqual(t, len(list.Items), allowed+1, "a flood does not fill the log")
 				if org == "" {
 					require.True(t, slices.ContainsFunc(list.Items, func(e catalog.AuditEntry) bool {
 						return e.Remote == c.want && strings.Contains(string(e.Details), `"rate_limited"`)

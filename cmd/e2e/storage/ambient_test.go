@@ -104,7 +104,7 @@ func identityOfTheServer(t *testing.T, m machine) {
 	}))
 	t.Cleanup(thief.Close)
 	s := harness.Start(t, func(c *harness.Settings) {
-		c.AllowPrivateEndpoints, c.StoreTimeout = true, time.Second
+		c.AllowPrivateEndpoints = true
 		c.AmbientStorage = []string{m.pattern + "/first" + m.query, m.pattern + "/{org}" + m.query}
 	})
 	ambient := object{"credential": "ambient"}

@@ -20,7 +20,7 @@ func TestAzureModes(t *testing.T) {
 	t.Setenv("IDENTITY_HEADER", azuretest.IdentityHeader)
 	name := store.Container(t)
 	s := harness.Start(t, func(c *harness.Settings) {
-		c.AllowPrivateEndpoints, c.StoreTimeout = true, time.Second
+		c.AllowPrivateEndpoints = true
 		c.AzureAuthority = authority.URL
 		c.AmbientStorage = []string{"az://" + azuretest.Account + "/" + name + "?endpoint=" + store.Endpoint}
 	})

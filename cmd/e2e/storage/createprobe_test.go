@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +16,7 @@ import (
 // no configuration for it: a server that is killed then leaves none that was never tested.
 func TestNoConfigurationExistsBeforeItsStoreAccepts(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, func(c *harness.Settings) { c.AllowPrivateEndpoints, c.StoreTimeout = true, time.Second })
+	s := harness.Start(t, func(c *harness.Settings) { c.AllowPrivateEndpoints = true })
 	count := func() int { return len(s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].([]any)) }
 	before := count()
 	require.Positive(t, before)

@@ -63,7 +63,7 @@ func delegatedStorage(t *testing.T, d delegatedStore) {
 	people := harness.NewSigner(t)
 	s := harness.Start(t, func(c *harness.Settings) {
 		people.Trust(c)
-		c.AllowPrivateEndpoints, c.StoreTimeout = true, time.Second
+		c.AllowPrivateEndpoints = true
 		c.Providers = map[string]config.Provider{d.provider: {
 			Issuer: upstream.URL, Permissions: []string{"storage"}, Scopes: []string{"openid", "offline_access"}, StorageURL: d.store,
 		}}

@@ -28,7 +28,7 @@ func TestKeyServiceThatFails(t *testing.T) {
 	begin := time.Now()
 	var later atomic.Int64 // nanoseconds
 	s := harness.Start(t, func(c *harness.Settings) {
-		c.AllowPrivateEndpoints, c.StoreTimeout = true, time.Second
+		c.AllowPrivateEndpoints = true
 		c.KeyKMSURI, c.KeyKMSEndpoint = kms.Key(), proxy.Endpoint
 		c.KeyClock = func() time.Time { return begin.Add(time.Duration(later.Load())) }
 	})

@@ -50,7 +50,7 @@ func TestCancelledMoveRemovesItsCopies(t *testing.T) {
 	r := s.Admin.Call("POST", movePath, m.body("a", "b"), "Prefer", "respond-async")
 	require.Equal(t, 202, r.Status, "%s", r.Body)
 	started := r.JSON(t)
-	require.Eventually(t, func() bool { return copied() > 0 }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return copied() == 2 }, 30*time.Second, 5*time.Millisecond)
 	s.Admin.OK("DELETE", "/v1/operations/"+started["id"].(string), nil)
 	slow.Store(false)
 	require.Equal(t, "cancelled", s.Admin.Await(started)["state"])
@@ -78,7 +78,10 @@ func TestRequestThatJoinedACancelledMove(t *testing.T) {
 		s.Admin.InState(started, "running")
 		return started
 	}
-	first, second := begin(), begin()
+	first := begin()
+	harness.Pause(t.Context(), 300*time.Millisecond) // it has the key
+	second := begin()
+	harness.Pause(t.Context(), 300*time.Millisecond) // it has joined
 	s.Admin.OK("DELETE", "/v1/operations/"+first["id"].(string), nil)
 	require.Equal(t, "cancelled", s.Admin.Await(first)["state"])
 	ended := s.Admin.Await(second)

@@ -61,7 +61,7 @@ func newPlanting(t *testing.T, database string) *planting {
 	p.stores = []plantedStore{p.s3(t), p.azure(t), p.azureOverTLS(t), p.gcs(t)}
 	p.Server = harness.Start(t, func(c *harness.Settings) {
 		p.people.Trust(c)
-		c.AllowPrivateEndpoints, c.StoreTimeout, c.LogLevel, c.DatabaseURL = true, time.Second, "debug", database
+		c.AllowPrivateEndpoints, c.LogLevel, c.DatabaseURL = true, "debug", database
 		c.AzureAuthority = p.authority.URL
 		c.Providers = map[string]config.Provider{p.links.provider: {
 			Issuer: p.upstream.URL, Permissions: []string{"storage"}, Scopes: []string{"openid", "offline_access"}, StorageURL: p.links.store,

@@ -43,7 +43,7 @@ func TestACredentialThatMayReadOnly(t *testing.T) {
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
 	endpoint, deny := withoutWrites(t, store)
-	s := harness.StartS3Server(t)
+	s := harness.StartImpatientS3Server(t)
 	body := harness.S3Body(store, bucket, map[string]any{"endpoint": endpoint, "configName": "archive", "workspaceId": s.Boot.WorkspaceID})
 	made := s.Admin.OK("POST", harness.ConfigsPath, body)
 	schema, path := made["schema"].(string), harness.ConfigsPath+"/"+made["configId"].(string)
@@ -105,7 +105,7 @@ func TestAStoreThatFailsIsNamed(t *testing.T) {
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
 	key := "key" + uuid.NewString()[:8]
 	secret := store.User(t, key, s3test.RoleAdmin)
-	s := harness.StartS3Server(t)
+	s := harness.StartImpatientS3Server(t)
 	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
 		map[string]any{"accessKeyId": key, "secretAccessKey": secret, "configName": "Sales lake", "workspaceId": s.Boot.WorkspaceID}))
 	schema := made["schema"].(string)
@@ -140,7 +140,7 @@ func TestATakenLocationNamesItsField(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
-	s := harness.StartS3Server(t)
+	s := harness.StartImpatientS3Server(t)
 	s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"prefix": "a"}))
 	other, _ := s.Organisation("other")
 	for field, change := range map[string]map[string]any{"prefix": {"prefix": "a/b"}, "bucket": nil} {

@@ -328,7 +328,7 @@ func TestStoreThatHangs(t *testing.T) {
 	}))
 	t.Cleanup(hanging.Close)
 	t.Cleanup(func() { close(gone) })
-	s := harness.StartS3Server(t)
+	s := harness.StartImpatientS3Server(t)
 	start := time.Now()
 	code, _ := s.Admin.Call("POST", harness.ConfigsPath, harness.S3Body(s3test.Server{Endpoint: hanging.URL}, "bucket", nil)).Problem(t, 503)
 	require.Equal(t, "storage_unavailable", code)

@@ -263,7 +263,7 @@ func TestAttachReachesReplicas(t *testing.T) {
 	idle := func(r *harness.Server) int { return int(r.Metric(t, `lakewarden_sessions{state="idle"}`)) }
 	open()
 	for _, r := range replicas {
-		require.GreaterOrEqual(t, idle(r), len(members))
+		require.Eventually(t, func() bool { return idle(r) >= len(members) }, 5*time.Second, 10*time.Millisecond)
 	}
 	s.Admin.OK("POST", config.attach(), to(two))
 	harness.Reaches(t, replicas, "idle sessions of former members are closed", func(r *harness.Server) bool { return idle(r) == 0 })

@@ -38,10 +38,10 @@ func newKeyring(
 		if err != nil && background.Err() != nil {
 			return
 		}
-		metrics.Confirmed(err)
 		if err != nil {
 			log.Warn("keys not confirmed", "error", err, "usable", keyring.Check() == nil)
 		}
+		metrics.Confirmed(err)
 	})
 	return keyring, nil
 }

@@ -80,7 +80,7 @@ func TestServicePrincipal(t *testing.T) {
 			TenantID: azuretest.TenantID, ClientID: azuretest.ClientID, ClientSecret: secret,
 		}}
 		o.Identity.Authority = authority.URL
-		o.Limits = quick
+		o.Limits = steady
 		return mustNew(t, o)
 	}
 	bucket := open("first")
@@ -168,7 +168,7 @@ func TestAmbientIdentity(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(azuretest.WorkloadToken+"\n"), 0o600))
 	open := func(w azure.WorkloadIdentity) *azure.Bucket {
 		o := options(server.Endpoint, name)
-		o.Credential, o.Limits = azure.Credential{Ambient: true}, quick
+		o.Credential, o.Limits = azure.Credential{Ambient: true}, steady
 		o.Identity = azure.Identity{Authority: other.URL, Endpoint: other.IdentityEndpoint, Header: azuretest.IdentityHeader, Workload: w}
 		return mustNew(t, o)
 	}

@@ -28,6 +28,9 @@ const written, exists, unknown, untouched = objstoretest.Written, objstoretest.E
 // quick are limits with which a test does not wait.
 var quick = azure.Limits{Connect: time.Second, Idle: 300 * time.Millisecond, Backoff: time.Millisecond}
 
+// steady are limits for a real store on a busy machine.
+var steady = azure.Limits{Connect: 2 * time.Second, Idle: 2 * time.Second, Backoff: time.Millisecond}
+
 // answer is a reply with the error code and the error body of Azure.
 func answer(status int, code string) step {
 	return func(w http.ResponseWriter, _ *http.Request) {

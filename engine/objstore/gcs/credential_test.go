@@ -24,7 +24,7 @@ func TestKeys(t *testing.T) {
 	name := server.Bucket(t)
 	with := func(key string) *gcs.Bucket {
 		o := options(guard.Endpoint, name, key)
-		o.Limits = quick
+		o.Limits = steady
 		return mustNew(t, o)
 	}
 	first, second := with(guard.Key(t, "first")), with(guard.Key(t, "second"))

@@ -18,7 +18,7 @@ func TestMachine(t *testing.T) {
 	server := gcstest.Start(t)
 	guard := server.Guard(t)
 	o := options(guard.Endpoint, server.Bucket(t), "")
-	o.Credential, o.Machine, o.Limits = gcs.Credential{Ambient: true}, gcs.Machine{Metadata: guard.Metadata}, quick
+	o.Credential, o.Machine, o.Limits = gcs.Credential{Ambient: true}, gcs.Machine{Metadata: guard.Metadata}, steady
 	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if "http://"+address != guard.Endpoint {
 			return nil, errors.New("the metadata server is not an address of the user")
@@ -51,7 +51,7 @@ func TestTokens(t *testing.T) {
 	var failure error
 	requests := 0
 	o := options(guard.Endpoint, server.Bucket(t), "")
-	o.Limits = quick
+	o.Limits = steady
 	o.Credential = gcs.Credential{Tokens: func(context.Context) (remote.Token, error) {
 		requests++
 		return remote.Token{Value: "theirs"}, failure

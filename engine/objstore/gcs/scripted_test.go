@@ -30,6 +30,9 @@ const written, exists, unknown, untouched = objstoretest.Written, objstoretest.E
 // quick are limits with which a test does not wait.
 var quick = gcs.Limits{Connect: time.Second, Idle: 300 * time.Millisecond, Backoff: time.Millisecond}
 
+// steady are limits for a real store on a busy machine.
+var steady = gcs.Limits{Connect: 2 * time.Second, Idle: 2 * time.Second, Backoff: time.Millisecond}
+
 // answer is a reply with the error body of the JSON API.
 func answer(status int, reason string) step { return refusal(status, reason, "secret of the store") }
 

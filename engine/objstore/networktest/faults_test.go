@@ -74,7 +74,10 @@ func TestNetworkFaults(t *testing.T) {
 				proxy.Heal()
 				patient := r.at(t, proxy.Listen, remote.Limits{})
 				require.NoError(t, patient.PutIfAbsent(t.Context(), "after", nil))
-				require.Equal(t, "", objstoretest.MustGet(t, bucket, "after"), "the same client works again")
+				require.Eventually(t, func() bool {
+					_, err := bucket.Stat(t.Context(), "after")
+					return err == nil
+				}, 10*time.Second, 10*time.Millisecond, "the same client works again")
 			})
 		}
 	})
@@ -110,13 +113,13 @@ func TestCancelledInFlight(t *testing.T) {
 			"put":           func(ctx context.Context) error { return bucket.Put(ctx, "a", bytes.NewReader([]byte("x")), 1) },
 			"delete":        func(ctx context.Context) error { return bucket.Delete(ctx, "a") },
 		} {
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			begun := time.Now()
 			err := write(ctx)
 			cancel()
 			require.ErrorIs(t, err, objstore.ErrUnknown, name)
 			require.ErrorIs(t, err, context.DeadlineExceeded, name)
-			require.Less(t, time.Since(begun), 3*time.Second, name)
+			require.Less(t, time.Since(begun), 5*time.Second, name)
 		}
 	})
 }
@@ -127,7 +130,7 @@ func TestPartsLeaveNoTrace(t *testing.T) {
 	each(t, func(t *testing.T, start func(*testing.T) root) {
 		r := start(t)
 		proxy := networktest.Start(t, r.address)
-		bucket := r.at(t, proxy.Listen, remote.Limits{PartSize: r.parts, Idle: time.Second, Backoff: time.Millisecond})
+		bucket := r.at(t, proxy.Listen, remote.Limits{PartSize: r.parts, Idle: 5 * time.Second, Backoff: time.Millisecond})
 		whole := bytes.Repeat([]byte("0123456789abcdef"), int(r.parts*5/2/16))
 		size := int64(len(whole))
 		require.NoError(t, bucket.Put(t.Context(), "good", bytes.NewReader(whole), size))

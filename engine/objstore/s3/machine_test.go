@@ -39,7 +39,7 @@ func TestMachine(t *testing.T) {
 			platform := s3test.NewPlatform(t)
 			open := func(m s3.Machine) *s3.Bucket {
 				o := options(server.Endpoint, name)
-				o.Credential, o.Machine, o.Limits = s3.Credential{Ambient: true}, m, quick
+				o.Credential, o.Machine, o.Limits = s3.Credential{Ambient: true}, m, steady
 				o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 					if address != server.Address {
 						return nil, errors.New("the platform is not an address of the user")

@@ -44,6 +44,9 @@ func done(w http.ResponseWriter, _ *http.Request) {
 // quick are limits with which a test does not wait.
 var quick = s3.Limits{Connect: time.Second, Idle: 300 * time.Millisecond, Backoff: time.Millisecond}
 
+// steady are limits for a real store on a busy machine.
+var steady = s3.Limits{Connect: 2 * time.Second, Idle: 2 * time.Second, Backoff: time.Millisecond}
+
 // dialect is that of S3.
 var dialect = objstoretest.Dialect{
 	Open:   func(t *testing.T, url string) objstore.Bucket { return quickBucket(t, url, "") },
