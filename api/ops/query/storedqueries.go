@@ -141,15 +141,14 @@ func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (
 }
 
 // begin starts the statement when its turn comes, and returns the rules that applied. A change
-// of the catalog while the statement starts leads to another start, because the rows could
-// be from before or after it.
+// of these rules while the statement starts leads to another start, because the rows are
+// from before it.
 func (o Stored) begin(ctx context.Context, q Statement) (*Rows, resultRecord, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return nil, resultRecord{}, err
 	}
-	const attempts = 20
-	for range attempts {
+	for range beginAttempts {
 		before, err := o.Queries.Store.Epoch(ctx)
 		if err != nil {
 			return nil, resultRecord{}, err
@@ -163,16 +162,12 @@ func (o Stored) begin(ctx context.Context, q Statement) (*Rows, resultRecord, er
 		if err != nil {
 			return nil, resultRecord{}, err
 		}
-		remembered, err := o.remember(ctx, a, rows)
-		after, epochErr := o.Queries.Store.Epoch(ctx)
+		remembered, err := o.remember(ctx, a, rows, before)
 		switch {
-		case err == nil && epochErr == nil && after == before:
-			if rows.held == nil || rows.basis.Lists() {
-				remembered.Epoch, remembered.Viewer = before, access.ViewerFields(a.Viewer)
-			}
+		case err == nil:
 			return rows, remembered, nil
-		case epochErr != nil || !errors.Is(err, ErrResultStale) && err != nil:
-			return nil, resultRecord{}, errors.Join(err, epochErr, rows.Close())
+		case !errors.Is(err, ErrResultStale):
+			return nil, resultRecord{}, errors.Join(err, rows.Close())
 		}
 		if err := rows.Close(); err != nil {
 			return nil, resultRecord{}, err
@@ -181,10 +176,48 @@ func (o Stored) begin(ctx context.Context, q Statement) (*Rows, resultRecord, er
 	return nil, resultRecord{}, revocation.ErrStale
 }
 
-func (o Stored) remember(ctx context.Context, a caller.Identity, rows *Rows) (k resultRecord, err error) {
-	k.Tables = storedTables(rows.basis)
-	k.State, err = o.readState(ctx, a, k.Tables)
-	return k, err
+// beginAttempts bounds how often a statement starts, and how often its rules are read.
+const beginAttempts = 20
+
+// remember returns the record of rows whose statement began at an epoch or later. It returns
+// [ErrResultStale] if the statement, begun now, would have other rows. Rows of the catalog
+// itself are stale after any change, and rows of tables after a change of their basis.
+func (o Stored) remember(ctx context.Context, a caller.Identity, rows *Rows, began uint64) (resultRecord, error) {
+	ofCatalog := rows.held == nil || rows.basis.Lists()
+	holds := o.Queries.Tables.CheckBasis(a, rows.basis)
+	for range beginAttempts {
+		v, err := memo.NewEpochView(ctx, o.Queries.Store)
+		if err != nil {
+			return resultRecord{}, err
+		}
+		epoch := v.Epoch()
+		if ofCatalog && epoch != began {
+			return resultRecord{}, ErrResultStale
+		}
+		k := resultRecord{Tables: storedTables(rows.basis)}
+		if k.State, err = o.readState(ctx, a, k.Tables); err != nil {
+			return resultRecord{}, err
+		}
+		if holds != nil {
+			if err := holds(ctx, v); errors.Is(err, revocation.ErrRevoked) {
+				return resultRecord{}, ErrResultStale
+			} else if err != nil {
+				return resultRecord{}, err
+			}
+		}
+		after, err := o.Queries.Store.Epoch(ctx)
+		if err != nil {
+			return resultRecord{}, err
+		}
+		if after != epoch { // the state and the basis may be those of different epochs
+			continue
+		}
+		if ofCatalog {
+			k.Epoch, k.Viewer = epoch, access.ViewerFields(a.Viewer)
+		}
+		return k, nil
+	}
+	return resultRecord{}, revocation.ErrStale
 }
 
 // readState returns a digest of what decides which rows of some tables a caller sees: its role

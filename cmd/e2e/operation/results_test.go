@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -150,4 +151,27 @@ func TestStaleResultsAreCalledStale(t *testing.T) {
 		}
 		enable(false)
 	}
+}
+
+// TestOperationsEndWhileOtherThingsChange checks that changes of the catalog which do not
+// concern a statement neither fail it nor start it again.
+func TestOperationsEndWhileOtherThingsChange(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, nil)
+	s.Table("t", `SELECT i AS id, i % 7 AS rest FROM range(8000) t(i)`, nil, column{"id", "long"}, column{"rest", "long"})
+	s.Policy("t", "id", harness.Everyone)
+	viewer, other := s.Member("v@acme.example", "viewer", nil), s.Member("o@acme.example", "viewer", nil)
+	path := "/v1/organisations/" + s.Boot.OrganisationID + "/users/" + other.User + "/attributes"
+	from := s.Schema + ".t"
+	o := viewer.Start("SELECT count(*) FROM " + from + " a, " + from + " b WHERE (a.id * b.id + a.rest) % 7 = 3") // all rows before the first one
+	changes := 0
+	require.Eventually(t, func() bool {
+		changes++
+		s.Admin.OK("PUT", path, map[string]string{"n": strconv.Itoa(changes)})
+		o = viewer.Operation(o)
+		return o["state"] != "queued" && o["state"] != "running"
+	}, time.Minute, 5*time.Millisecond)
+	require.Equal(t, "succeeded", o["state"], "%v", o)
+	require.Greater(t, changes, 5, "the statement was over before something had changed")
+	require.Equal(t, 1.0, s.Metric(t, `lakewarden_query_seconds_count{phase="guard"}`), "it started once")
 }
