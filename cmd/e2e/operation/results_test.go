@@ -163,7 +163,8 @@ func TestOperationsEndWhileOtherThingsChange(t *testing.T) {
 	viewer, other := s.Member("v@acme.example", "viewer", nil), s.Member("o@acme.example", "viewer", nil)
 	path := "/v1/organisations/" + s.Boot.OrganisationID + "/users/" + other.User + "/attributes"
 	from := s.Schema + ".t"
-	o := viewer.Start("SELECT count(*) FROM " + from + " a, " + from + " b WHERE (a.id * b.id + a.rest) % 7 = 3") // all rows before the first one
+	// It reads everything before its first row.
+	o := viewer.Start("SELECT count(*) FROM " + from + " a, " + from + " b WHERE (a.id * b.id + a.rest) % 7 = 3")
 	changes := 0
 	require.Eventually(t, func() bool {
 		changes++
