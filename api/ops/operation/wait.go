@@ -11,9 +11,9 @@ import (
 
 // StartAndWait runs work of the caller as an operation from its beginning, and waits for
 // it. It is for work that must not stop when the client disconnects. If the work takes
-// longer than patience, StartAndWait returns the operation, still running; result makes
-// the operation's result from the work's. Errors are those of the work, and [ErrFailed]
-// for work that was cancelled.
+// longer than patience, StartAndWait returns the operation, still running, and with no
+// patience at once; result makes the operation's result from the work's. Errors are those of
+// the work, and [ErrFailed] for work that was cancelled.
 func StartAndWait[T any](
 	ctx context.Context, o Service, a caller.Identity, kind catalog.OperationKind, patience time.Duration,
 	work func(context.Context, *Task) (T, error), result func(T) any,

@@ -181,7 +181,8 @@ const beginAttempts = 20
 
 // remember returns the record of rows whose statement began at an epoch or later. It returns
 // [ErrResultStale] if the statement, begun now, would have other rows. Rows of the catalog
-// itself are stale after any change, and rows of tables after a change of their basis.
+// itself are stale after any change, and rows of tables after a change of their basis. It
+// returns [revocation.ErrStale] if the catalog changes all the time.
 func (o Stored) remember(ctx context.Context, a caller.Identity, rows *Rows, began uint64) (resultRecord, error) {
 	ofCatalog := rows.held == nil || rows.basis.Lists()
 	holds := o.Queries.Tables.CheckBasis(a, rows.basis)
@@ -199,9 +200,11 @@ func (o Stored) remember(ctx context.Context, a caller.Identity, rows *Rows, beg
 			return resultRecord{}, err
 		}
 		if holds != nil {
-			if err := holds(ctx, v); errors.Is(err, revocation.ErrRevoked) {
-				return resultRecord{}, ErrResultStale
-			} else if err != nil {
+			err := holds(ctx, v)
+			if errors.Is(err, revocation.ErrRevoked) {
+				err = ErrResultStale
+			}
+			if err != nil {
 				return resultRecord{}, err
 			}
 		}
