@@ -90,7 +90,7 @@ func watch(t *testing.T, w *world) {
 	epochs := other.Watch(ctx)
 	await := func(want uint64) {
 		t.Helper()
-		deadline := time.After(30 * time.Second) // far longer than promised; reached only if a change is lost
+		deadline := time.After(5 * time.Second) // far longer than promised; reached only if a change is lost
 		last := uint64(0)
 		for {
 			select {

@@ -146,7 +146,7 @@ func (s *Server) Start() {
 		stopped = true
 		cancel()
 		require.NoError(s.T, <-done)
-		require.NoError(s.T, svc.Close(30*time.Second))
+		require.NoError(s.T, svc.Close(10*time.Second))
 	}
 	s.T.Cleanup(s.Stop)
 }
@@ -156,7 +156,7 @@ func (s *Server) Refuses() error {
 	s.T.Helper()
 	svc, err := app.New(context.Background(), s.Config.Settings, slog.New(slog.DiscardHandler), app.Options{Version: "test"})
 	if err == nil {
-		require.NoError(s.T, svc.Close(30*time.Second))
+		require.NoError(s.T, svc.Close(10*time.Second))
 	}
 	return err
 }

@@ -65,9 +65,12 @@ func TestTheClientBehindAProxy(t *testing.T) {
 				return s.Client(apikey.Generate().Reveal(), "").Call("GET", "/v1/me", nil, "X-Forwarded-For", "203.0.113.8").Status
 			}
 			if c.trusted == nil {
-				// One more failure is allowed each second.
-				require.Eventually(t, func() bool { return stranger() == 429 }, 10*time.Second, time.Millisecond,
-					"who is behind an unknown proxy is not told from others there")
+				// One more failure is allowed each second, and an address of its own would have 60.
+				status := stranger()
+				for tries := 1; status == 401 && tries < 5; tries++ {
+					status = stranger()
+				}
+				require.Equal(t, 429, status, "who is behind an unknown proxy is not told from others there")
 			} else {
 				require.Equal(t, 401, stranger())
 			}

@@ -3,6 +3,7 @@ package s3_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -75,10 +76,9 @@ func TestNetworkFaults(t *testing.T) {
 			require.Less(t, time.Since(start), 15*time.Second, "each of nine operations ends in time")
 
 			proxy.Heal()
-			require.NoError(t, mustNew(t, options(proxy.Endpoint, name)).PutIfAbsent(t.Context(), "after", nil))
 			require.Eventually(t, func() bool {
-				_, err := bucket.Stat(t.Context(), "after")
-				return err == nil
+				err := bucket.PutIfAbsent(t.Context(), "after", nil)
+				return err == nil || errors.Is(err, objstore.ErrExists) // written by a try whose reply was late
 			}, 10*time.Second, 10*time.Millisecond, "the same client works again")
 		})
 	}
@@ -111,13 +111,13 @@ func TestCancelledInFlight(t *testing.T) {
 		"put":           func(ctx context.Context) error { return bucket.Put(ctx, "a", bytes.NewReader([]byte("x")), 1) },
 		"delete":        func(ctx context.Context) error { return bucket.Delete(ctx, "a") },
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		start := time.Now()
 		err := write(ctx)
 		cancel()
 		require.ErrorIs(t, err, objstore.ErrUnknown, name)
 		require.ErrorIs(t, err, context.DeadlineExceeded, name)
-		require.Less(t, time.Since(start), 5*time.Second, name)
+		require.Less(t, time.Since(start), 3*time.Second, name)
 	}
 }
 
