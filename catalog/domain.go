@@ -136,8 +136,14 @@ type ColumnDomain struct {
 	// Column is the physical name of the column, Parent that of the parent column of a
 	// hierarchical domain.
 	Column, Parent string
-	Domain         Domain
+	// Domain is the zero value if the shared domain of the column was deleted while the
+	// table was gone. The column must not be written to until it has another domain, or
+	// none.
+	Domain Domain
 }
+
+// Deleted reports that the shared domain of the column was deleted.
+func (c ColumnDomain) Deleted() bool { return c.Domain.Kind == "" }
 
 // TableDomains are the domains of the columns of one table, ordered by column.
 type TableDomains struct {
@@ -219,6 +225,9 @@ type ValueChange struct {
 // that is the source of a domain: see [Tables.SyncTables] and [Tables.AdoptIdentity].
 // Every change of a domain or of its values raises [TableDomains.Version] of each
 // table that uses it.
+//
+// A table is gone if it is registered nowhere, or vanished or dropped wherever it is. Its
+// columns keep their domains in case that it returns, but keep nothing from being deleted.
 type Domains interface {
 	// TableDomains returns the domains of a table's columns, for enforcement and for
 	// callers who see the table. It is one statement.
@@ -231,8 +240,8 @@ type Domains interface {
 	// same. It returns [FieldErrors], [ErrDomainCycle], and [ErrValueChange] while a
 	// value change is under way.
 	SetColumnDomain(ctx context.Context, viewer Viewer, table TableID, at ColumnDomainAt, domain NewDomain, by UserID) (ColumnDomain, error)
-	// UseDomain gives a column a shared domain in place of the one that it has. It returns
-	// the errors of SetColumnDomain.
+	// UseDomain gives a column a shared domain in place of the one that it has. An empty id
+	// stands for a deleted one, to undo a change. It returns the errors of SetColumnDomain.
 	UseDomain(ctx context.Context, viewer Viewer, table TableID, at ColumnDomainAt, domain DomainID, by UserID) (ColumnDomain, error)
 	// RemoveColumnDomain removes the domain of a column. It returns [ErrNotFound], and
 	// [ErrValueChange].
@@ -247,14 +256,16 @@ type Domains interface {
 	// ReplaceDomain replaces the content of a shared domain. Values that stay keep
 	// their ids. It returns [ErrExists] with field name, [ErrValueChange],
 	// [ErrDomainCycle], and [ErrDomainKind] for another kind while columns use the domain.
+	// For the columns of tables that are gone, a domain of another kind is a deleted one.
 	ReplaceDomain(ctx context.Context, org OrgID, domain DomainID, expectedVersion int64, content NewDomain) (Domain, error)
 	// DeleteDomain removes a shared domain. It returns [ErrDomainInUse] if a column uses
-	// it.
+	// it, unless the table is gone: see [ColumnDomain.Deleted].
 	DeleteDomain(ctx context.Context, org OrgID, domain DomainID, expectedVersion int64) error
 	// DomainUses returns the columns that use a domain: several if it is shared, otherwise
-	// the one that owns it.
+	// the one that owns it. Columns of tables that are gone are left out.
 	DomainUses(ctx context.Context, org OrgID, domain DomainID) ([]ColumnDomain, error)
-	// DomainsFrom returns the columns whose domains take their values from a table.
+	// DomainsFrom returns the columns whose domains take their values from a table. Columns
+	// of tables that are gone are left out.
 	DomainsFrom(ctx context.Context, org OrgID, source DeltaID) ([]ColumnDomain, error)
 
 	// AddDomainValues adds values in their order. It returns [ErrExists] with field

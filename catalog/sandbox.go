@@ -59,8 +59,9 @@ type Sandboxes interface {
 	// returned counts as changed. Until it is forgotten, it cannot be restored and no
 	// table can be registered at its path, because its files may vanish at any time.
 	ClaimDroppedTables(ctx context.Context, since time.Time, limit int) ([]LocatedTable, error)
-	// ForgetTable removes the tombstone of a table whose files are gone. It returns
-	// [*VersionConflictError] if the table has changed.
+	// ForgetTable removes the tombstone of a table whose files are gone, and the domains of
+	// its columns as [Tables.PurgeTable] does. It returns [*VersionConflictError] if the
+	// table has changed.
 	ForgetTable(ctx context.Context, table TableID, expectedVersion int64) error
 	// PurgedSandboxes returns up to limit sandboxes of purged organisations that were not
 	// forgotten, ordered by organisation, beginning behind after. Nobody else can use their

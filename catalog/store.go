@@ -130,6 +130,9 @@ type Tables interface {
 	// DropTable replaces the table by a tombstone. It returns [ErrNotFound] for a
 	// dropped table.
 	DropTable(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64) error
+	// PurgeTable is DropTable for a table whose files were deleted. It also removes the
+	// domains of its columns, unless the table is registered elsewhere, too.
+	PurgeTable(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64) error
 	// AdoptIdentity accepts the new Delta id of an identity_changed table and makes it
 	// live. With keepRules the rules of the previous id are copied to the new one, on
 	// behalf of by. The originals remain, so that the previous table is still governed

@@ -168,6 +168,9 @@ var Codes = []Code{
 	{"domain_shared", 409, "The column's domain is shared.",
 		"Its values are changed below /v1/organisations/{org_id}/domains, for all of its columns."},
 	{"domain_in_use", 409, "Columns use the domain.", "GET the domain for its dependants; give these columns other domains first."},
+	{"domain_deleted", 409, "The column's domain was deleted.",
+		"Its shared domain was deleted while the table was dropped or vanished. Give the column another domain, or remove it, before the " +
+			"column is written to."},
 	{"value_change_running", 409, "A value of the domain is being changed.",
 		"The rows with a value are being rewritten. Retry when that is done."},
 	{"writes_in_progress", 409, "Writes to the table did not end in time.",

@@ -294,6 +294,12 @@ var otherMethods = map[string]method{
 		},
 		allowed: builders, denied: catalog.ErrDenied,
 	},
+	"PurgeTable": {
+		call: func(f *fixture, ctx context.Context) error {
+			return f.store.PurgeTable(ctx, f.viewer(ctx), f.table.ID, 1)
+		},
+		allowed: builders, denied: catalog.ErrDenied,
+	},
 	"AdoptIdentity": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.AdoptIdentity(ctx, f.viewer(ctx), f.changed.ID, catalog.AnyVersion, true, f.actor(ctx)))

@@ -76,6 +76,14 @@ func (s *Store) DropTable(ctx context.Context, viewer catalog.Viewer, table cata
 	return s.inner.DropTable(ctx, viewer, table, expectedVersion)
 }
 
+// PurgeTable needs tables:modify in the workspace of the table.
+func (s *Store) PurgeTable(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64) error {
+	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {
+		return err
+	}
+	return s.inner.PurgeTable(ctx, viewer, table, expectedVersion)
+}
+
 // AdoptIdentity decides which policies apply, so it needs rls_policies:write in the
 // organisation. A role in a workspace does not grant it.
 func (s *Store) AdoptIdentity(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64, keepRules bool,

@@ -223,6 +223,8 @@ func unusedTables(t *testing.T, w *world) {
 	config := w.sandbox(org)
 	idle, used := w.trial(config, owner, "idle"), w.trial(config, owner, "used")
 	w.table(w.config(org, owner, "", "ordinary"), "t")
+	set, err := w.SetColumnDomain(w.ctx, catalog.SystemViewer(org), idle.ID, catalog.ColumnDomainAt{Column: "c"}, fixed("a"), owner)
+	require.NoError(t, err)
 	since := w.now()
 	require.NoError(t, w.UseTable(w.ctx, used.ID))
 	list := func() (names []string) {
@@ -263,7 +265,11 @@ func unusedTables(t *testing.T, w *world) {
 	restored := w.sync(config, catalog.Discovery{IncludeDropped: true, Found: []catalog.FoundTable{{Path: "idle", DeltaID: idle.DeltaID}}})
 	require.Empty(t, restored.Added, "its files are being deleted")
 	stale(w, w.ForgetTable(w.ctx, idle.ID, claimed[0].Version-1), claimed[0].Version-1)
+	_, err = w.DomainValues(w.ctx, org, set.Domain.ID)
+	require.NoError(t, err)
 	require.NoError(t, w.ForgetTable(w.ctx, idle.ID, claimed[0].Version))
+	_, err = w.DomainValues(w.ctx, org, set.Domain.ID)
+	require.ErrorIs(t, err, catalog.ErrNotFound)
 	require.ErrorIs(t, w.ForgetTable(w.ctx, used.ID, used.Version), catalog.ErrVersionConflict, "a live table")
 	w.trial(config, owner, "idle")
 }

@@ -95,6 +95,8 @@ func Run(t *testing.T, config Config) {
 		{"domains of an adopted identity", adoptedDomains},
 		{"cycles of an adopted identity", adoptedCycles},
 		{"domains against a model", randomDomains},
+		{"domains of tables that are gone", domainsOfGone},
+		{"emptied organisations", emptied},
 		{"clients", clients},
 		{"service accounts", serviceAccounts},
 		{"provider applications", providerApps},

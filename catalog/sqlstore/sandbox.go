@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/domains"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -228,11 +229,18 @@ func (s *Store) ClaimDroppedTables(ctx context.Context, since time.Time, limit i
 // ForgetTable implements [catalog.Sandboxes].
 func (s *Store) ForgetTable(ctx context.Context, id catalog.TableID, expectedVersion int64) error {
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
-		n, err := tx.Exec(ctx, "DELETE FROM delta_tables WHERE id = ? AND state = ? AND version = ?", id, catalog.TableDropped, expectedVersion)
+		forgotten, err := sqldb.List(ctx, tx, scanTable, selectTable+" WHERE t.id = ?", id)
 		if err != nil {
 			return err
 		}
-		return sqldb.Replaced(n, expectedVersion)
+		n, err := tx.Exec(ctx, "DELETE FROM delta_tables WHERE id = ? AND state = ? AND version = ?", id, catalog.TableDropped, expectedVersion)
+		if err == nil {
+			err = sqldb.Replaced(n, expectedVersion)
+		}
+		if err != nil {
+			return err
+		}
+		return domains.Purge(ctx, tx, forgotten[0])
 	})
 }
 

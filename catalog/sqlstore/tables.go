@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/domains"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -159,6 +160,22 @@ func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.Ta
 
 // DropTable implements [catalog.Tables].
 func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64) error {
+	return s.removeTable(ctx, v, id, expectedVersion, s.dropTable)
+}
+
+// PurgeTable implements [catalog.Tables].
+func (s *Store) PurgeTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64) error {
+	return s.removeTable(ctx, v, id, expectedVersion, func(ctx context.Context, tx sqldb.Session, t *catalog.Table) error {
+		if err := s.dropTable(ctx, tx, t); err != nil {
+			return err
+		}
+		return domains.Purge(ctx, tx, *t)
+	})
+}
+
+// removeTable runs remove in a transaction with a table that is not dropped.
+func (s *Store) removeTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64,
+	remove func(context.Context, sqldb.Session, *catalog.Table) error) error {
 	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		t, err := visibleTable(ctx, tx, v, id)
 		if err != nil {
@@ -170,7 +187,7 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 		if err := sqldb.Compare(expectedVersion, t.Version); err != nil {
 			return err
 		}
-		return s.dropTable(ctx, tx, &t.Table)
+		return remove(ctx, tx, &t.Table)
 	})
 }
 

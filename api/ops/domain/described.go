@@ -48,7 +48,7 @@ type Source struct {
 }
 
 // Get returns the domain of a column. Errors: catalog.ErrNotFound for a column that has
-// none or is hidden, those of opening a table.
+// none or is hidden, [ErrDeleted], those of opening a table.
 func (o Service) Get(ctx context.Context, path access.Path, name string) (Described, error) {
 	c, err := o.open(ctx, path, name, "")
 	if err != nil {

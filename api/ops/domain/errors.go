@@ -14,6 +14,9 @@ var (
 	// ErrShared is returned for a change of values through a column that uses a shared
 	// domain: 409. Such values are changed through the shared domain.
 	ErrShared = fault.New("domain_shared", "domain is shared")
+	// ErrDeleted is returned for a column whose shared domain was deleted while its table
+	// was gone: 409.
+	ErrDeleted = fault.New("domain_deleted", "domain was deleted")
 )
 
 // InUseError reports that rows have a value that is to be deleted, or renamed without

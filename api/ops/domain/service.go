@@ -104,20 +104,22 @@ func (c column) located() catalog.LocatedTable { return c.table.Located() }
 // masked reports whether the caller does not see the values of the column as they are.
 func (c column) masked() bool { return c.table.Masks(c.field.Name) }
 
-// domain returns the domain of the column, or catalog.ErrNotFound. The column of a copy has
-// none for callers who do not see that of the original.
+// domain returns the domain of the column, or catalog.ErrNotFound, or [ErrDeleted]. The column
+// of a copy has none for callers who do not see that of the original.
 func (o Service) domain(ctx context.Context, c column) (none catalog.ColumnDomain, err error) {
 	domains, err := o.Store.TableDomains(ctx, c.actor.Org, c.located().DeltaID)
 	if err != nil {
 		return none, err
 	}
 	d, err := find(domains, c.table.FileName(c.field))
-	if err != nil || !c.copied() {
-		return d, err
+	if err == nil && c.copied() {
+		var seen bool
+		if seen, err = o.shows(ctx, c, d.Column, d.Parent); err == nil && !seen {
+			err = catalog.ErrNotFound
+		}
 	}
-	seen, err := o.shows(ctx, c, d.Column, d.Parent)
-	if err == nil && !seen {
-		err = catalog.ErrNotFound
+	if err == nil && d.Deleted() {
+		err = ErrDeleted
 	}
 	return d, err
 }

@@ -76,7 +76,7 @@ func (o Service) outsideParent(
 	}
 	parent, _ := fieldByPhysical(c.table, d.Parent)
 	d, err = find(domains, d.Parent)
-	if err != nil {
+	if err != nil || d.Deleted() {
 		return "", unlessGone(err)
 	}
 	value := rules.As(qualified("t", key), key.Type, parent.Type)

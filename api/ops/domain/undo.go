@@ -45,7 +45,7 @@ func (o Service) undo(ctx context.Context, c column, d catalog.ColumnDomain, p p
 	switch {
 	case p.none:
 		err = o.Store.RemoveColumnDomain(ctx, viewer, table, at)
-	case p.domain.Domain.Shared():
+	case p.domain.Domain.Shared(), p.domain.Deleted():
 		_, err = o.Store.UseDomain(ctx, viewer, table, at, p.domain.Domain.ID, c.actor.User)
 	default:
 		_, err = o.Store.SetColumnDomain(ctx, viewer, table, at, catalog.NewDomain{

@@ -25,8 +25,8 @@ func (e *TableInUseError) ProblemCode() string { return "table_in_use" }
 // Unwrap returns the dependants as fields.
 func (e *TableInUseError) Unwrap() error { return e.Dependants }
 
-// unused returns a [TableInUseError] if the domain of a column of another table takes its
-// values from a table.
+// unused returns a [TableInUseError] if the domain of a column of another table that is not
+// gone takes its values from a table.
 func (o Files) unused(ctx context.Context, a caller.Identity, t catalog.LocatedTable) error {
 	uses, err := o.Store.DomainsFrom(authz.System(ctx, "domains from a table"), t.Org, t.DeltaID)
 	uses = slices.DeleteFunc(uses, func(d catalog.ColumnDomain) bool { return d.Table == t.DeltaID })
@@ -145,6 +145,8 @@ func (o Rules) keepsValues(ctx context.Context, d catalog.ColumnDomain, column s
 		})
 	}
 	switch {
+	case d.Deleted():
+		return true, nil
 	case d.Domain.Source != nil:
 		return domain.Comparable(to, from), nil
 	case d.Domain.Range != nil:

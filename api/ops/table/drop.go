@@ -13,8 +13,9 @@ import (
 
 // Drop removes a table from the catalog. Its files stay, and discovery ignores it until it is
 // asked to include dropped tables. With purge the files are deleted first, the log before the
-// data, so that no version names a missing file; a failed purge can be repeated. A purge needs a
-// caller who sees all of the table, because it destroys all rows. Errors: [TableInUseError],
+// data, so that no version names a missing file; a failed purge can be repeated. The domains of
+// the columns go with the files. A purge needs a caller who sees all of the table, because it
+// destroys all rows. Errors: [TableInUseError],
 // access.ErrRowsFiltered, [ErrVacuumRunning], catalog.ErrTableMoving, those of the store.
 func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 	a, err := caller.From(ctx)
@@ -68,5 +69,5 @@ func (o Files) purge(ctx context.Context, a caller.Identity, t catalog.LocatedTa
 	if err != nil {
 		return err
 	}
-	return o.Store.DropTable(ctx, a.Viewer, t.ID, now.Version)
+	return o.Store.PurgeTable(ctx, a.Viewer, t.ID, now.Version)
 }

@@ -78,8 +78,8 @@ func (r TableRules) SessionKey(t access.Table) sessions.Key {
 
 // Rules returns the rules for the columns of a version of a table. If changes is not nil,
 // domains that concern no column for which it returns true are left out. A domain whose
-// column the version lacks has no rule, and one whose source cannot be used has a
-// [SourceError]. Errors are those of the store and of reading a source.
+// column the version lacks has no rule. One that was deleted, or whose source cannot be used,
+// has a [SourceError]. Errors are those of the store and of reading a source.
 func (o *Domains) Rules(ctx context.Context, t access.Table, changes func(column string) bool) (TableRules, error) {
 	for attempt := 1; ; attempt++ {
 		out, err := o.rules(ctx, t, changes)
@@ -145,6 +145,12 @@ func (o *Domains) Rule(
 	}
 	hierarchical := d.Domain.Kind == catalog.DomainHierarchical
 	switch {
+	case d.Deleted():
+		deleted := &SourceError{Code: codeDeleted, Reason: "the shared domain of the column was deleted"}
+		if !t.Hides(f.Name) {
+			deleted.Column = f.Name
+		}
+		out.Err, out.Rule = deleted, domain.Nothing(column)
 	case hierarchical && !hasParent: // another writer has dropped it
 		out.Rule = domain.Nothing(column)
 	case d.Domain.Source != nil:

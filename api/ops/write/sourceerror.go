@@ -8,8 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// SourceError reports that a column cannot be written to, because the table from which its
-// domain takes the values cannot be used: 409.
+// SourceError reports that a column cannot be written to, because its shared domain was
+// deleted, or because the table from which its domain takes the values cannot be used: 409.
 type SourceError struct {
 	// Code is a line of the table of errors.
 	Code string
@@ -24,6 +24,7 @@ const (
 	codeVanished  = "table_vanished"
 	codeIdentity  = "table_identity_changed"
 	codeNotShared = "source_not_shared"
+	codeDeleted   = "domain_deleted"
 )
 
 // Error implements error.

@@ -19,7 +19,7 @@ func (s *Store) SetColumnDomain(ctx context.Context, v catalog.Viewer, table cat
 	}
 	err = s.changeColumn(ctx, v, table, at, func(tx sqldb.Session, t catalog.Table, before *catalog.Domain) error {
 		id := catalog.NewID[catalog.DomainID]()
-		if before != nil && !before.Shared() {
+		if before != nil && before.ID != "" && !before.Shared() {
 			id = before.ID
 			err = s.updateDomain(ctx, tx, *before, n)
 		} else {
@@ -38,16 +38,18 @@ func (s *Store) SetColumnDomain(ctx context.Context, v catalog.Viewer, table cat
 func (s *Store) UseDomain(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
 	id catalog.DomainID, _ catalog.UserID) (set catalog.ColumnDomain, err error) {
 	err = s.changeColumn(ctx, v, table, at, func(tx sqldb.Session, t catalog.Table, before *catalog.Domain) error {
-		d, err := sharedDomain(ctx, tx, t.Org, id)
-		if err != nil {
-			return err
-		}
-		if err := at.Validate(d.Kind); err != nil {
-			return err
-		}
-		// A table that begins to use the domain during a change of a value would not be rewritten.
-		if err := unchanging(ctx, tx, id); err != nil {
-			return err
+		if id != "" {
+			d, err := sharedDomain(ctx, tx, t.Org, id)
+			if err != nil {
+				return err
+			}
+			if err := at.Validate(d.Kind); err != nil {
+				return err
+			}
+			// A table that begins to use the domain during a change of a value would not be rewritten.
+			if err := unchanging(ctx, tx, id); err != nil {
+				return err
+			}
 		}
 		if set, err = putColumnDomain(ctx, tx, t.Org, t.DeltaID, at, id); err != nil {
 			return err
@@ -73,7 +75,7 @@ func (s *Store) RemoveColumnDomain(ctx context.Context, v catalog.Viewer, table 
 }
 
 // changeColumn runs fn in a transaction with the domain that the column has, or nil, and
-// raises the version of the table's domains.
+// raises the version of the table's domains. A deleted domain has no id.
 func (s *Store) changeColumn(ctx context.Context, v catalog.Viewer, table catalog.TableID, at catalog.ColumnDomainAt,
 	fn func(tx sqldb.Session, t catalog.Table, before *catalog.Domain) error) error {
 	return s.db.Change(ctx, func(tx sqldb.Session) error {
@@ -138,12 +140,33 @@ func deleteOwn(ctx context.Context, tx sqldb.Session, d *catalog.Domain) error {
 	return err
 }
 
+// Purge removes the domains of a table that was dropped with its files, unless it is
+// registered elsewhere, too.
+func Purge(ctx context.Context, tx sqldb.Session, t catalog.Table) error {
+	others, err := sqldb.One(ctx, tx, sqldb.Value[int64], `SELECT COUNT(*) FROM delta_tables o WHERE o.org_id = ? AND o.id <> ?
+		AND (o.delta_id = ? OR o.state = ? AND o.previous_delta_id = ?)`,
+		t.Org, t.ID, t.DeltaID, catalog.TableIdentityChanged, t.DeltaID)
+	if err != nil || others > 0 {
+		return err
+	}
+	if err := raiseTable(ctx, tx, t.Org, t.DeltaID); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM domains WHERE name_key = '' AND id IN
+		(SELECT a.domain_id FROM column_domains a WHERE a.org_id = ? AND a.delta_id = ?)`, t.Org, t.DeltaID)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "DELETE FROM column_domains WHERE org_id = ? AND delta_id = ?", t.Org, t.DeltaID)
+	return err
+}
+
 // putColumnDomain gives a column a domain that exists.
 func putColumnDomain(ctx context.Context, tx sqldb.Session, org catalog.OrgID, table catalog.DeltaID, at catalog.ColumnDomainAt,
 	id catalog.DomainID) (none catalog.ColumnDomain, err error) {
 	_, err = tx.Exec(ctx, `INSERT INTO column_domains (org_id, delta_id, column_name, parent_column, domain_id) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (org_id, delta_id, column_name) DO UPDATE SET parent_column = excluded.parent_column, domain_id = excluded.domain_id`,
-		org, table, at.Column, at.Parent, id)
+		org, table, at.Column, at.Parent, sqldb.TextOrNull(id))
 	if err != nil {
 		return none, err
 	}
@@ -213,16 +236,17 @@ func (s *Store) Adopt(ctx context.Context, tx sqldb.Session, from catalog.DeltaI
 	}
 	for _, c := range columns {
 		id := c.Domain.ID
-		if c.Domain.Shared() {
+		switch {
+		case c.Domain.Shared():
 			err = unchanging(ctx, tx, id) // a change under way would not rewrite the new table
-		} else {
+		case !c.Deleted():
 			id, err = s.copyDomain(ctx, tx, c.Domain, from, to, by)
 		}
 		if err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, "INSERT INTO column_domains (org_id, delta_id, column_name, parent_column, domain_id) VALUES (?, ?, ?, ?, ?)",
-			to.Org, to.DeltaID, c.Column, c.Parent, id)
+			to.Org, to.DeltaID, c.Column, c.Parent, sqldb.TextOrNull(id))
 		if err != nil {
 			return err
 		}

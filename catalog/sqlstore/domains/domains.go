@@ -28,7 +28,15 @@ const domainColumns = `d.id, d.org_id, d.name, d.description, d.kind, d.source_c
 const (
 	selectDomain       = "SELECT " + domainColumns + " FROM domains d"
 	columnDomainPlace  = "a.org_id, a.delta_id, a.column_name, a.parent_column, "
-	selectColumnDomain = "SELECT " + columnDomainPlace + domainColumns + " FROM column_domains a JOIN domains d ON d.id = a.domain_id"
+	selectColumnDomain = "SELECT " + columnDomainPlace + domainColumns + " FROM column_domains a LEFT JOIN domains d ON d.id = a.domain_id"
+
+	// present is the condition that the table of a column is not gone, see
+	// [catalog.Domains]. The place of a table that another one has taken counts until the
+	// change of identity is adopted.
+	present = ` (EXISTS (SELECT 1 FROM delta_tables t WHERE t.org_id = a.org_id AND t.delta_id = a.delta_id
+		AND t.state IN ('live', 'identity_changed'))
+		OR EXISTS (SELECT 1 FROM delta_tables t WHERE t.org_id = a.org_id AND t.state = 'identity_changed'
+		AND t.previous_delta_id = a.delta_id))`
 )
 
 // domainRow receives domainColumns.
@@ -120,7 +128,7 @@ func (s *Store) TableDomains(ctx context.Context, org catalog.OrgID, table catal
 // DomainsFrom implements [catalog.Domains].
 func (s *Store) DomainsFrom(ctx context.Context, org catalog.OrgID, source catalog.DeltaID) ([]catalog.ColumnDomain, error) {
 	return sqldb.List(ctx, s.db.Read(), scanColumnDomain, selectColumnDomain+" WHERE d.org_id = ? AND d.source_delta_id = ? AND "+
-		sqldb.LiveOrg("d.org_id")+" ORDER BY a.delta_id, a.column_name", org, source)
+		present+" AND "+sqldb.LiveOrg("d.org_id")+" ORDER BY a.delta_id, a.column_name", org, source)
 }
 
 // insertDomain adds a domain with version 1 and its values.

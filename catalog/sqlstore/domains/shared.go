@@ -61,8 +61,13 @@ func (s *Store) ReplaceDomain(ctx context.Context, org catalog.OrgID, id catalog
 		if err != nil {
 			return err
 		}
-		if len(uses) > 0 && before.Kind != content.Kind {
-			return catalog.ErrDomainKind
+		if before.Kind != content.Kind {
+			if len(uses) > 0 {
+				return catalog.ErrDomainKind
+			}
+			if err := s.release(ctx, tx, id); err != nil {
+				return err
+			}
 		}
 		if err := s.updateDomain(ctx, tx, before, content); err != nil {
 			return err
@@ -94,9 +99,21 @@ func (s *Store) DeleteDomain(ctx context.Context, org catalog.OrgID, id catalog.
 		if len(uses) > 0 {
 			return catalog.ErrDomainInUse
 		}
+		if err := s.release(ctx, tx, id); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, "DELETE FROM domains WHERE id = ?", id)
 		return err
 	})
+}
+
+// release makes the domain a deleted one for the columns that use it, whose tables are gone.
+func (s *Store) release(ctx context.Context, tx sqldb.Session, id catalog.DomainID) error {
+	if err := s.raiseDomain(ctx, tx, id); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "UPDATE column_domains SET domain_id = NULL WHERE domain_id = ?", id)
+	return err
 }
 
 // DomainUses implements [catalog.Domains].
@@ -109,6 +126,6 @@ func (s *Store) DomainUses(ctx context.Context, org catalog.OrgID, id catalog.Do
 }
 
 func domainUses(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {
-	return sqldb.List(ctx, s, scanColumnDomain, selectColumnDomain+` WHERE d.org_id = ? AND d.id = ?
-		ORDER BY a.delta_id, a.column_name`, org, id)
+	return sqldb.List(ctx, s, scanColumnDomain, selectColumnDomain+" WHERE d.org_id = ? AND d.id = ? AND "+present+
+		" ORDER BY a.delta_id, a.column_name", org, id)
 }
