@@ -90,7 +90,7 @@ func TestFreedOverheadIsUsed(t *testing.T) {
 		}
 		done <- h
 	}()
-	require.Eventually(t, func() bool { return p.Stats().Queued == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Stats().Queued == 1 }, time.Minute, time.Millisecond)
 	held.Store(0)
 	h, ok := <-done
 	require.True(t, ok)

@@ -166,7 +166,7 @@ func TestOrganisationsTakeTurns(t *testing.T) {
 			order <- org
 			h.Release()
 		})
-		require.Eventually(t, func() bool { return p.Stats().Queued == before+1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return p.Stats().Queued == before+1 }, time.Minute, time.Millisecond)
 	}
 	for range 10 {
 		wait("greedy")
@@ -241,7 +241,7 @@ func TestAFullQueueIsBusy(t *testing.T) {
 		_, err := p.Acquire(context.Background(), key)
 		waited <- err
 	}()
-	require.Eventually(t, func() bool { return p.Stats().Queued == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Stats().Queued == 1 }, time.Minute, time.Millisecond)
 	_, err := p.Acquire(context.Background(), key)
 	var busy *sessions.BusyError
 	require.ErrorAs(t, err, &busy)
@@ -277,7 +277,7 @@ func TestALingeringSessionSettles(t *testing.T) {
 	h := acquire(t, p, sessions.Key{Org: "o", User: "a"})
 	s := fake(h)
 	h.Release()
-	require.Eventually(t, func() bool { return s.idled.Load() == 1 }, 2*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.idled.Load() == 1 }, time.Minute, 5*time.Millisecond)
 	require.False(t, s.closed.Load())
 }
 
@@ -291,7 +291,7 @@ func TestARemoteSessionLingersLonger(t *testing.T) {
 	first, second := fake(local), fake(remote)
 	remote.Release()
 	local.Release()
-	require.Eventually(t, func() bool { return first.idled.Load() == 1 }, 2*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return first.idled.Load() == 1 }, time.Minute, 5*time.Millisecond)
 	require.Zero(t, second.idled.Load())
 	for _, user := range []string{"b", "c", "d", "e"} {
 		defer acquire(t, p, sessions.Key{Org: user, User: user}).Release()
@@ -313,7 +313,7 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 	eng := &fakeEngine{}
 	p := newPool(t, eng, sessions.Options{IdleTimeout: 20 * time.Millisecond})
 	acquire(t, p, sessions.Key{Org: "o", User: "a"}).Release()
-	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, 2*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, time.Minute, 5*time.Millisecond)
 }
 
 func TestDropClosesTheIdleSessionsOfAUser(t *testing.T) {
@@ -357,5 +357,5 @@ func TestCloseWaitsForRunningStatements(t *testing.T) {
 	_, err := p.Acquire(context.Background(), sessions.Key{Org: "o", User: "a"})
 	require.ErrorIs(t, err, sessions.ErrClosed)
 	h.Release()
-	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, time.Minute, time.Millisecond)
 }

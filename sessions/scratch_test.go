@@ -96,7 +96,7 @@ func TestReadUpload(t *testing.T) {
 			})
 			require.ErrorIs(t, err, c.want)
 			require.Equal(t, len(c.results), tries)
-			require.Eventually(t, func() bool { return eng.open.Load() == 0 && p.Stats().Running == 0 }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return eng.open.Load() == 0 && p.Stats().Running == 0 }, time.Minute, time.Millisecond)
 		})
 	}
 	ended, cancel := context.WithCancel(context.Background())

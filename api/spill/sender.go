@@ -35,7 +35,7 @@ func (w *Writer) run() {
 }
 
 // setDeadline sets the deadline of the next bytes. After the context has ended, they have
-// grace from the time at which that was noticed.
+// Options.Grace from the time at which that was noticed.
 func (w *Writer) setDeadline(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +43,7 @@ func (w *Writer) setDeadline(limit time.Duration) {
 	case w.ended || w.idle:
 	case w.ctx.Err() != nil:
 		w.ended = true
-		_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(grace))
+		_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(w.store.opts.Grace))
 	default:
 		_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(limit))
 	}
@@ -123,15 +123,15 @@ func (w *Writer) peek() (piece []byte, at int64, err error) {
 }
 
 // Break ends a response of text lines whose context has ended. It completes the begun
-// line and writes one more line, within 200 ms.
+// line and writes one more line, within Options.Grace.
 func (w *Writer) Break(line []byte) error {
-	w.setDeadline(grace)
+	w.setDeadline(w.store.opts.Grace)
 	w.join()
 	if w.broken {
 		return w.cause
 	}
 	// The connection may have waited for the engine to stop.
-	_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(grace))
+	_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(w.store.opts.Grace))
 	for w.last != '\n' && !w.sentAll() {
 		p, _, err := w.peek()
 		if err != nil {
@@ -140,7 +140,7 @@ func (w *Writer) Break(line []byte) error {
 		if end := bytes.IndexByte(p, '\n'); end >= 0 {
 			p = p[:end+1]
 		}
-		if err := w.send(p, grace); err != nil {
+		if err := w.send(p, w.store.opts.Grace); err != nil {
 			return err
 		}
 		w.mu.Lock()
@@ -150,5 +150,5 @@ func (w *Writer) Break(line []byte) error {
 	if w.last != '\n' && w.last != 0 {
 		line = append([]byte{'\n'}, line...)
 	}
-	return w.send(line, grace)
+	return w.send(line, w.store.opts.Grace)
 }

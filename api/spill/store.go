@@ -23,6 +23,9 @@ type Options struct {
 	// Stall is how long a client may leave a piece unread before its connection is
 	// closed, and how far it may lag behind LeastRate. Default 10 min.
 	Stall time.Duration
+	// Grace is how long a connection still accepts bytes after the context of its writer has
+	// ended, so that the response ends where readers recognize the end. Default 200 ms.
+	Grace time.Duration
 	// LeastRate is how many bytes a second a client must read from a file. Default 32
 	// KiB.
 	LeastRate int64
@@ -31,10 +34,6 @@ type Options struct {
 	// Registerer receives the metrics; nil means none.
 	Registerer prometheus.Registerer
 }
-
-// grace is how long a connection still accepts bytes after the context of its writer has
-// ended, so that the response ends where readers recognize the end.
-const grace = 200 * time.Millisecond
 
 // Store accounts for the files of all writers. It is safe for concurrent use.
 type Store struct {
@@ -65,6 +64,9 @@ func New(opts Options) *Store {
 	}
 	if opts.Stall == 0 {
 		opts.Stall = 10 * time.Minute
+	}
+	if opts.Grace == 0 {
+		opts.Grace = 200 * time.Millisecond
 	}
 	if opts.LeastRate == 0 {
 		opts.LeastRate = 32 << 10

@@ -77,7 +77,7 @@ var (
 )
 
 // Writer returns a writer to conn. The bytes count against the limits of owner. When ctx
-// ends, sending ends within 200 ms. The caller must close the writer.
+// ends, sending ends within Options.Grace. The caller must close the writer.
 func (s *Store) Writer(ctx context.Context, owner Owner, conn Conn) *Writer {
 	return s.writer(ctx, owner, conn, s.opts.Patience)
 }

@@ -162,11 +162,13 @@ func TestBytesStayTheSame(t *testing.T) {
 // TestReadingClientNeedsLittleRoom checks that a file that was read is removed, and that
 // the writer waits for a reading client if there is no space.
 func TestReadingClientNeedsLittleRoom(t *testing.T) {
-	p := newPair(t, spill.Options{ServerBytes: 256 << 10, OwnerBytes: 256 << 10, Patience: time.Second})
+	p := newPair(t, spill.Options{ServerBytes: 256 << 10, OwnerBytes: 256 << 10, Patience: 2 * time.Second})
 	want := random(8 * mib)
 	got := make(chan []byte)
 	go func() {
-		<-time.After(1300 * time.Millisecond)
+		for used := int64(0); used == 0; used, _ = p.store.Used() { // until there is a file
+			<-time.After(time.Millisecond)
+		}
 		text, _ := io.ReadAll(p.client)
 		got <- text
 	}()
@@ -262,7 +264,7 @@ func TestStalledClientIsCutOff(t *testing.T) {
 // TestCancelStopsFile checks that nothing more of the file is sent except the rest of
 // a line, and that a last line states the cause.
 func TestCancelStopsFile(t *testing.T) {
-	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib})
+	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib, Grace: time.Minute})
 	line := strings.Repeat("x", 99) + "\n"
 	_, err := p.out.Write([]byte(strings.Repeat(line, 40_000)))
 	require.NoError(t, err)
@@ -297,7 +299,7 @@ func TestCancelStopsFile(t *testing.T) {
 // written counts as incomplete, even if the client has read everything that was written
 // before.
 func TestRefusedWriteFailsFinish(t *testing.T) {
-	p := newPair(t, spill.Options{})
+	p := newPair(t, spill.Options{Grace: time.Minute})
 	got := make(chan []byte)
 	go func() {
 		text, _ := io.ReadAll(p.client)
@@ -331,10 +333,10 @@ var errRevoked = errors.New("revoked")
 // TestUnusedWriterLeavesConnectionUsable checks that another response can be written
 // to the connection.
 func TestUnusedWriterLeavesConnectionUsable(t *testing.T) {
-	p := newPair(t, spill.Options{})
+	p := newPair(t, spill.Options{Grace: time.Millisecond})
 	p.end(errRevoked)
 	require.NoError(t, p.out.Finish())
-	<-time.After(300 * time.Millisecond) // longer than grace
+	<-time.After(100 * time.Millisecond) // longer than Grace
 	require.NoError(t, p.out.Close())
 	go func() { _, _ = p.server.Write([]byte("409")) }()
 	got := make([]byte, 3)

@@ -15,16 +15,16 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
-	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
 // TestWatchOutlivesItsConnection repeatedly ends the listening connection and makes a
-// change in the meantime. The watch must report it within the promised second and never
-// go back.
+// change in the meantime. The watch must report it long before its interval, and never go
+// back.
 func TestWatchOutlivesItsConnection(t *testing.T) {
 	database := pgtest.URL(t)
 	ctx := t.Context()
-	watched, other := open(t, named(t, database, "watched"), sqlstore.Options{}), open(t, named(t, database, "other"), sqlstore.Options{})
+	watched := open(t, named(t, database, "watched"), sqlstore.Options{WatchInterval: time.Hour})
+	other := open(t, named(t, database, "other"), sqlstore.Options{})
 	user, err := other.CreateUser(ctx, catalog.NewUser{Email: "a@example.com"})
 	require.NoError(t, err)
 	org, err := other.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "Acme", Owner: user.ID})
@@ -37,7 +37,7 @@ func TestWatchOutlivesItsConnection(t *testing.T) {
 	last := uint64(0)
 	await := func(want uint64) {
 		t.Helper()
-		promised, deadline := withinASecond(t), time.After(5*time.Second)
+		deadline := time.After(time.Minute)
 		for last < want {
 			select {
 			case got, open := <-epochs:
@@ -48,7 +48,6 @@ func TestWatchOutlivesItsConnection(t *testing.T) {
 				t.Fatalf("epoch %d is not known, only %d", want, last)
 			}
 		}
-		promised()
 	}
 	change := func() uint64 {
 		t.Helper()
@@ -63,17 +62,6 @@ func TestWatchOutlivesItsConnection(t *testing.T) {
 		kill(ctx, t, admin, "watched")
 		await(change())
 		await(change())
-	}
-}
-
-// withinASecond returns a function that checks that the second which is promised has not
-// passed, not counting the time for which the machine delays everything.
-func withinASecond(t *testing.T) (check func()) {
-	t.Helper()
-	start, stalls := time.Now(), enginetest.WatchStalls(0)
-	return func() {
-		t.Helper()
-		require.Less(t, time.Since(start)-stalls(), time.Second)
 	}
 }
 
@@ -97,11 +85,12 @@ func kill(ctx context.Context, t *testing.T, admin *sql.DB, application string) 
 			WHERE datname = current_database() AND application_name = $1`, application).Scan(&killed)
 		require.NoError(t, err)
 		return killed > 0
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
 // TestCommitsAreAnnounced checks that announcements reach other stores only, and that a
-// lost connection is compensated.
+// lost connection is compensated. A watch may say at any time that it may have missed
+// announcements, and an announcement may come twice.
 func TestCommitsAreAnnounced(t *testing.T) {
 	ctx, text := t.Context(), pgtest.URL(t)
 	writer, watched := open(t, named(t, text, "writer"), sqlstore.Options{}), open(t, named(t, text, "watched"), sqlstore.Options{})
@@ -109,30 +98,36 @@ func TestCommitsAreAnnounced(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, admin.Close()) }()
 	received, own := watched.WatchCommits(ctx), writer.WatchCommits(ctx)
-	next := func(commits <-chan catalog.CommittedTable) catalog.CommittedTable {
+	anything := catalog.CommittedTable{}
+	require.Equal(t, anything, <-received, "earlier announcements are unknown")
+	require.Equal(t, anything, <-own)
+	orders := catalog.CommittedTable{Config: "c", Path: "sales/'orders' \"2\""}
+	// announce announces a commit again while the watch says that it may have missed it.
+	announce := func(by *sqlstore.Store, table catalog.CommittedTable, received <-chan catalog.CommittedTable) {
 		t.Helper()
-		select {
-		case c := <-commits:
-			return c
-		case <-time.After(10 * time.Second):
-			t.Fatal("nothing was received")
-			return catalog.CommittedTable{}
+		for range 100 {
+			require.NoError(t, by.AnnounceCommit(ctx, table))
+			if got := <-received; got != anything {
+				require.Equal(t, table, got)
+				return
+			}
+		}
+		t.Fatalf("the watch never names %v", table)
+	}
+	missed := func(why string) {
+		t.Helper()
+		for got := <-received; got != anything; got = <-received {
+			require.Equal(t, orders, got, why)
 		}
 	}
-	anything := catalog.CommittedTable{}
-	require.Equal(t, anything, next(received), "earlier announcements are unknown")
-	require.Equal(t, anything, next(own))
 	for range 3 {
-		orders := catalog.CommittedTable{Config: "c", Path: "sales/'orders' \"2\""}
-		require.NoError(t, writer.AnnounceCommit(ctx, orders))
-		require.Equal(t, orders, next(received))
+		announce(writer, orders, received)
 		require.NoError(t, writer.AnnounceCommit(ctx, catalog.CommittedTable{Config: "c", Path: strings.Repeat("x", 10_000)}))
-		require.Equal(t, anything, next(received), "the path is too long for an announcement")
+		missed("the path is too long for an announcement")
 		kill(ctx, t, admin, "watched")
-		require.Equal(t, anything, next(received), "announcements in the meantime are unknown")
+		missed("announcements in the meantime are unknown")
 	}
-	require.NoError(t, watched.AnnounceCommit(ctx, catalog.CommittedTable{Path: "last"}))
-	require.Equal(t, catalog.CommittedTable{Path: "last"}, next(own), "it does not receive its own announcements")
+	announce(watched, catalog.CommittedTable{Path: "last"}, own) // and writer does not receive its own announcements
 }
 
 // TestEpochOfARestoredDatabase takes the database back to an earlier state, as a restored
@@ -159,7 +154,7 @@ func TestEpochOfARestoredDatabase(t *testing.T) {
 				_, err := tx.Exec(ctx, "UPDATE catalog_epoch SET value = 1 WHERE id = 1")
 				return err
 			}))
-			promised, deadline := withinASecond(t), time.After(5*time.Second)
+			deadline := time.After(time.Minute)
 			for now := uint64(0); now <= lost; {
 				select {
 				case now = <-epochs:
@@ -167,7 +162,6 @@ func TestEpochOfARestoredDatabase(t *testing.T) {
 					t.Fatalf("epoch %d follows %d", now, lost)
 				}
 			}
-			promised()
 			now, err := store.Epoch(ctx)
 			require.NoError(t, err)
 			require.Greater(t, now, lost)

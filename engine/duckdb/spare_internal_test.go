@@ -23,7 +23,7 @@ func TestSpareIsUsedOnce(t *testing.T) {
 	first, err := s.take()
 	require.NoError(t, err)
 	defer first.Close()
-	require.Eventually(t, func() bool { return s.kept() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.kept() != nil }, time.Minute, time.Millisecond)
 	ahead := s.kept()
 	var mu sync.Mutex
 	taken := map[*native.Instance]int{}

@@ -65,7 +65,7 @@ func (s suite) writeStopped(t *testing.T) {
 	const rows = "SELECT a.range AS i, b.range AS j FROM range(10000000) a, range(10000000) b"
 	// Each way stops a statement that has already written something.
 	written := func(t *testing.T, session scratch) {
-		require.Eventually(t, func() bool { return len(session.remainingFiles(t)) > 0 }, 30*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return len(session.remainingFiles(t)) > 0 }, time.Minute, 5*time.Millisecond)
 	}
 	layout := engine.FileLayout{FileBytes: 100_000, RowGroupRows: 10_000}
 	t.Run("Cancelled", func(t *testing.T) {

@@ -104,7 +104,7 @@ func TestABlockIsReadOnceForAll(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return counters(t, registry, "lakewarden_gateway_cache_blocks_total")["joined"] == readers-1
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	close(gate)
 	require.NoError(t, all.Wait())
 	require.EqualValues(t, 1, asked.Load())
@@ -132,7 +132,7 @@ func TestALoadLivesAsLongAsOneOfItsStatements(t *testing.T) {
 	g := mustGateway(t, gateway.Options{Registerer: registry})
 	joined := func(n float64) {
 		require.Eventually(t, func() bool { return counters(t, registry, "lakewarden_gateway_cache_blocks_total")["joined"] == n },
-			10*time.Second, time.Millisecond)
+			time.Minute, time.Millisecond)
 	}
 	read := func(grant *gateway.Grant) chan error {
 		c, done := client(t, grant), make(chan error, 1)

@@ -118,9 +118,9 @@ func TestAHangingStoreEndsWithItsStatement(t *testing.T) {
 				start := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				end := grant.Begin(ctx)
-				_, err := get(within(t, 10*time.Second), c, object, "")
+				_, err := get(within(t, time.Minute), c, object, "")
 				if name == "list" {
-					_, err = c.ListObjectsV2(within(t, 10*time.Second), &s3.ListObjectsV2Input{Bucket: aws.String(bucketName)})
+					_, err = c.ListObjectsV2(within(t, time.Minute), &s3.ListObjectsV2Input{Bucket: aws.String(bucketName)})
 				}
 				took := time.Since(start)
 				if name == "never" {
@@ -128,7 +128,7 @@ func TestAHangingStoreEndsWithItsStatement(t *testing.T) {
 				} else {
 					require.Error(t, err)
 					require.GreaterOrEqual(t, took, limit, "ends at the deadline")
-					require.Less(t, took, 5*time.Second, "ends at the deadline")
+					require.Less(t, took, 30*time.Second, "ends at the deadline")
 				}
 				require.NoError(t, grant.Cause(), "the deadline is no failure of the store")
 				end()
@@ -205,11 +205,11 @@ func TestLyingStores(t *testing.T) {
 					liar := &store{Bucket: whole, getRange: getRange}
 					grant := mustGrant(t, mustGateway(t, gateway.Options{BlockBytes: 512, Dir: t.TempDir()}), liar, "")
 					c := client(t, grant)
-					got, err := get(within(t, 10*time.Second), c, name, asked)
+					got, err := get(within(t, time.Minute), c, name, asked)
 					require.Error(t, err, "%s: %d bytes", asked, len(got))
 					require.Error(t, grant.Cause(), asked)
 					liar.set(nil)
-					got, err = get(within(t, 10*time.Second), c, name, "")
+					got, err = get(within(t, time.Minute), c, name, "")
 					require.NoError(t, err, asked)
 					require.Equal(t, content, got, "the lie is not in the cache")
 				}

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,9 +97,8 @@ func TestDiscoverEnds(t *testing.T) {
 	require.Less(t, found.Folders, 50)
 
 	boom := errors.New("boom")
-	begun := time.Now()
 	found, err = storage.Discover(context.Background(), bucket, storage.DiscoverOptions{}, func(storage.FoundTable) error { return boom })
 	require.ErrorIs(t, err, boom)
 	require.Equal(t, 1, found.Tables)
-	require.Less(t, time.Since(begun), 5*time.Second)
+	require.Less(t, found.Folders, 50)
 }

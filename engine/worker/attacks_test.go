@@ -160,7 +160,7 @@ func TestAttacksStayWithinTheirLease(t *testing.T) {
 				saw.stalls.Round(time.Millisecond), before>>20, saw.memory>>20, saw.spilled>>20)
 			require.Error(t, err)
 			require.LessOrEqual(t, saw.took-saw.stalls, deadline+time.Second)
-			require.LessOrEqual(t, saw.memory, (before+lease)/100*115)
+			require.LessOrEqual(t, saw.memory, (before+lease)/100*115+saw.late())
 			require.LessOrEqual(t, saw.spilled, int64(spill))
 			require.NoError(t, s.Close())
 			alive(t, open(t, e, "a"))
@@ -197,7 +197,7 @@ func TestSpillStaysWithinItsBytes(t *testing.T) {
 				ended <- err
 			}()
 			if c.kill {
-				require.Eventually(t, func() bool { return enginetest.BytesBelow(opts.TempDir) > 0 }, 30*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return enginetest.BytesBelow(opts.TempDir) > 0 }, time.Minute, time.Millisecond)
 				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 			}
 			err := <-ended
@@ -246,7 +246,7 @@ func TestAttacksTogether(t *testing.T) {
 			t.Logf("%.200v after %v (stalls of %v), from %d to %d MB", errs, saw.took.Round(time.Millisecond), saw.stalls.Round(time.Millisecond),
 				before>>20, saw.memory>>20)
 			require.LessOrEqual(t, saw.took-saw.stalls, deadline+time.Second)
-			require.LessOrEqual(t, saw.memory, (before+sessions*lease)/100*115)
+			require.LessOrEqual(t, saw.memory, (before+sessions*lease)/100*115+saw.late())
 			require.LessOrEqual(t, saw.spilled, int64(sessions*64<<20))
 			for _, err := range errs {
 				require.Error(t, err)
@@ -261,7 +261,13 @@ type observed struct {
 	// stalls are those of [enginetest.WatchStalls], since the deadline.
 	stalls          time.Duration
 	memory, spilled int64
+	// stall is the longest delay of a timer.
+	stall time.Duration
 }
+
+// late is what a statement can allocate, 4 GiB a second, in the longest time for which the machine
+// kept this process from looking at its children's memory.
+func (o observed) late() int64 { return int64(o.stall.Seconds() * (4 << 30)) }
 
 // watchAttack looks at a process, and at what lies below temp, until the function
 // returned is called.
@@ -276,11 +282,13 @@ func watchAttack(pid int, temp string, deadline time.Duration) func() observed {
 			if n%10 == 0 {
 				saw.spilled = max(saw.spilled, enginetest.BytesBelow(temp))
 			}
+			asked := time.Now()
 			select {
 			case <-stop:
 				measured <- saw
 				return
 			case <-time.After(step):
+				saw.stall = max(saw.stall, time.Since(asked)-step)
 			}
 		}
 	}()

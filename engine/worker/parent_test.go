@@ -59,7 +59,7 @@ func TestKilledParentLeavesNoChild(t *testing.T) {
 		state, err := os.ReadFile("/proc/" + line[:len(line)-1] + "/stat")
 		// Whoever adopts it may take its time to bury it.
 		return err != nil || strings.Contains(string(state), ") Z ")
-	}, 5*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 
 	left, err := os.ReadDir(temp)
 	require.NoError(t, err)

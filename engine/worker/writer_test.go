@@ -47,7 +47,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		})
 		done <- err
 	}()
-	require.Eventually(t, func() bool { return len(files(t, scratch)) > 3 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, scratch)) > 3 }, time.Minute, time.Millisecond)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.ErrorIs(t, <-done, engine.ErrFatal)
 	require.Equal(t, []string{filepath.Join(scratch, "kept", kept[0].Name)}, files(t, scratch))
@@ -74,7 +74,7 @@ func TestSpillOfAKilledStatement(t *testing.T) {
 		}
 		done <- err
 	}()
-	require.Eventually(t, func() bool { return len(files(t, scratch)) > 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, scratch)) > 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.ErrorIs(t, <-done, engine.ErrFatal)
 	require.NoError(t, s.Close())

@@ -171,7 +171,7 @@ func (v *revoking) ends(ctx context.Context) error {
 	v.Helper()
 	select {
 	case <-ctx.Done():
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		v.Fatal("the work goes on")
 	}
 	return context.Cause(ctx)
@@ -184,7 +184,7 @@ func (v *revoking) judged() {
 		epoch, err := v.store.Epoch(v.system)
 		require.NoError(v, err)
 		return v.r.Settled(epoch)
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // twoColumns is a table version with the columns id and region.
@@ -364,19 +364,26 @@ func TestChangeDuringPlanningIsNotMissed(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		a := v.member(catalog.RoleEditor)
+		begun := make(chan struct{})
 		all.Go(func() {
-			for range 20 {
+			for n := range 20 {
+				if n == 10 {
+					<-begun // so that some work ends
+				}
 				<-time.After(rand.N(2 * time.Millisecond))
 				v.attributes(a, uuid.NewString())
 			}
 		})
 		all.Go(func() {
-			for range 30 {
+			for n := range 30 {
 				ctx, w := v.r.Begin(t.Context(), a)
 				<-time.After(rand.N(time.Millisecond))
 				b := v.using(a, 0)
 				<-time.After(rand.N(time.Millisecond))
 				w.SetCheck(v.access.CheckBasis(a, b))
+				if n == 0 {
+					close(begun)
+				}
 				mu.Lock()
 				pieces = append(pieces, piece{ctx, b, a})
 				mu.Unlock()

@@ -67,7 +67,7 @@ func TestAChangeDuringACheckIsNotMissed(t *testing.T) {
 	case <-ctx.Done():
 		require.ErrorIs(t, context.Cause(ctx), revocation.ErrQueryCancelled)
 		require.True(t, lost.Load())
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the work continues")
 	}
 }

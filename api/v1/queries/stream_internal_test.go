@@ -92,8 +92,11 @@ func streamed(t *testing.T, s *statement, format result.Format, store *spill.Sto
 	return bufio.NewReader(conn), over
 }
 
-func room(t *testing.T) *spill.Store {
-	return spill.New(spill.Options{Dir: t.TempDir(), ServerBytes: 1 << 30, OwnerBytes: 1 << 30, Patience: 20 * time.Millisecond})
+// room returns a store whose responses end within grace.
+func room(t *testing.T, grace time.Duration) *spill.Store {
+	return spill.New(spill.Options{
+		Dir: t.TempDir(), ServerBytes: 1 << 30, OwnerBytes: 1 << 30, Patience: 20 * time.Millisecond, Grace: grace,
+	})
 }
 
 var errCancelled = &problem.Refusal{Code: "query_cancelled"}
@@ -101,9 +104,9 @@ var errCancelled = &problem.Refusal{Code: "query_cancelled"}
 // TestStalledStatementIsFinished checks that a statement is finished once its rows are
 // produced, and closed when its client has read them.
 func TestStalledStatementIsFinished(t *testing.T) {
-	s, store := &statement{batches: 1000, ctx: t.Context()}, room(t)
+	s, store := &statement{batches: 1000, ctx: t.Context()}, room(t, time.Minute)
 	in, ended := streamed(t, s, result.NDJSON, store)
-	require.Eventually(t, func() bool { return s.finished.Load() > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.finished.Load() > 0 }, time.Minute, time.Millisecond)
 	require.Zero(t, s.closed.Load())
 	used, files := store.Used()
 	require.Positive(t, used)
@@ -125,9 +128,9 @@ func TestStalledStatementIsFinished(t *testing.T) {
 func TestRevokedRowsInFileAreNotSent(t *testing.T) {
 	for _, format := range []result.Format{result.NDJSON, result.CSV, result.Arrow} {
 		ctx, revoke := context.WithCancelCause(context.Background())
-		s, store := &statement{batches: 1000, ctx: ctx}, room(t)
+		s, store := &statement{batches: 1000, ctx: ctx}, room(t, time.Minute)
 		in, ended := streamed(t, s, format, store)
-		require.Eventually(t, func() bool { return s.finished.Load() > 0 }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return s.finished.Load() > 0 }, time.Minute, time.Millisecond)
 		resp, err := http.ReadResponse(in, nil)
 		require.NoError(t, err)
 		size, _ := store.Used()
@@ -171,13 +174,13 @@ func requireFailLine(t *testing.T, text []byte) {
 // soon.
 func TestRevokedStalledClientIsCutOff(t *testing.T) {
 	ctx, revoke := context.WithCancelCause(context.Background())
-	s, store := &statement{batches: 1000, ctx: ctx}, room(t)
+	s, store := &statement{batches: 1000, ctx: ctx}, room(t, 0)
 	_, ended := streamed(t, s, result.NDJSON, store)
-	require.Eventually(t, func() bool { return s.finished.Load() > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.finished.Load() > 0 }, time.Minute, time.Millisecond)
 	revoke(errCancelled)
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the response goes on")
 	}
 }
@@ -187,13 +190,14 @@ func TestRevokedStalledClientIsCutOff(t *testing.T) {
 func TestRevokedRunningStatement(t *testing.T) {
 	ctx, revoke := context.WithCancelCause(context.Background())
 	revoke(errCancelled)
-	in, _ := streamed(t, &statement{batches: 10, ctx: ctx}, result.NDJSON, room(t))
+	in, _ := streamed(t, &statement{batches: 10, ctx: ctx}, result.NDJSON, room(t, time.Minute))
 	resp, err := http.ReadResponse(in, nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusConflict, resp.StatusCode)
 
 	ctx, revoke = context.WithCancelCause(context.Background())
-	in, _ = streamed(t, &statement{batches: 1 << 30, ctx: ctx}, result.NDJSON, spill.New(spill.Options{})) // no space: it is never stalled
+	full := spill.New(spill.Options{Grace: time.Minute}) // no space: it is never stalled
+	in, _ = streamed(t, &statement{batches: 1 << 30, ctx: ctx}, result.NDJSON, full)
 	resp, err = http.ReadResponse(in, nil)
 	require.NoError(t, err)
 	head := make([]byte, 4<<20)
@@ -230,7 +234,7 @@ func TestALostStatementAnswersWithItsSecondTry(t *testing.T) {
 	answer := func(again error) *httptest.ResponseRecorder {
 		rows := &lost{statement: &statement{batches: 1, ctx: t.Context()}, next: []error{&problem.Refusal{Code: "unavailable"}}, again: again}
 		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(problem.WithRequest(t.Context(), "r"), http.MethodGet, "/", nil)
-		streaming{rows: rows, spill: room(t), format: result.NDJSON, elapsed: func() time.Duration { return 0 }}.Write(w, r)
+		streaming{rows: rows, spill: room(t, time.Minute), format: result.NDJSON, elapsed: func() time.Duration { return 0 }}.Write(w, r)
 		require.EqualValues(t, 1, rows.closed.Load())
 		return w
 	}

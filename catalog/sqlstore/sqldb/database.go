@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -38,6 +39,9 @@ type Options struct {
 	// commit and before the change returns to its caller. It must not block. Concurrent
 	// changes call it in any order.
 	Raised func(epoch uint64)
+	// LockWait is how long a write to SQLite waits for those of other processes, which it
+	// has no queue for; 0 means 10 s.
+	LockWait time.Duration
 	// MaxConnections bounds the pool; 0 means 16.
 	MaxConnections int
 	// KeepSchema refuses a database with missing migrations instead of applying them.
@@ -95,12 +99,12 @@ func openSQLite(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, fmt.Errorf("open catalog: %w: %w", catalog.ErrUnavailable, err)
 	}
-	writes, err := sql.Open("sqlite", sqliteDSN(path, "journal_mode(WAL)"))
+	writes, err := sql.Open("sqlite", sqliteDSN(path, opts.LockWait, "journal_mode(WAL)"))
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	writes.SetMaxOpenConns(1)
-	reads, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
+	reads, err := sql.Open("sqlite", sqliteDSN(path, opts.LockWait, "query_only(1)"))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open catalog: %w", err), writes.Close())
 	}
@@ -130,10 +134,10 @@ func createPrivate(path string) error {
 // sqliteDSN sets the options of every connection: references are checked, a transaction
 // takes the write lock at its start (otherwise two of them could both read and then
 // deadlock), a commit is durable, and locks of other processes are waited for.
-func sqliteDSN(path, pragma string) string {
+func sqliteDSN(path string, wait time.Duration, pragma string) string {
 	query := url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "foreign_keys(1)", "synchronous(FULL)", pragma},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", cmp.Or(wait, 10*time.Second).Milliseconds()), "foreign_keys(1)", "synchronous(FULL)", pragma},
 	}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
 }

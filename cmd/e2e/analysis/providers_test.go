@@ -64,7 +64,7 @@ func TestProvidersOfModels(t *testing.T) {
 		audited := s.Admin.Call("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/audit?action=putAnalysisProvider", nil)
 		require.NotContains(t, string(audited.Body), theKey)
 		return strings.Contains(string(audited.Body), path+"/familyB")
-	}, 10*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }
 
 func TestProvidersOfModelsAreForAdministrators(t *testing.T) {

@@ -40,7 +40,7 @@ func TestDeletionsOfValuesMeetWritesOnAnotherReplica(t *testing.T) {
 			s.Admin.Write(r.path+"/rows", harness.RowsOf(object{"id": 0, "state": "always"}))
 			r.took = time.Since(begun)
 			for n := range pairs / workers {
-				if err := r.pair(replicas[n%2], replicas[(n+1)%2], fmt.Sprint("state ", n)); err != nil {
+				if err := r.pair(n, replicas[n%2], replicas[(n+1)%2]); err != nil {
 					t.Errorf("pair %d: %v", n, err)
 				}
 			}
@@ -61,21 +61,33 @@ type race struct {
 }
 
 // pair adds a value and inserts a row that has it through one replica, while another one
-// deletes the value.
-func (r *race) pair(writer, remover *harness.Client, value string) error {
-	at := r.path + "/columns/state/domain/values"
+// deletes the value. Of the first pair the insert is faster, of the second the deletion.
+func (r *race) pair(n int, writer, remover *harness.Client) error {
+	at, value := r.path+"/columns/state/domain/values", fmt.Sprint("state ", n)
 	added := ids(writer.OK("POST", at, object{"value": value})["domain"].(object)["allowed_values"])[value]
 	var inserting sync.WaitGroup
-	var inserted harness.Reply
+	var inserted, deleted harness.Reply
 	var took time.Duration
+	remove := func() { deleted = remover.Call("DELETE", at+"/"+added, nil) }
+	if n == 1 {
+		remove()
+	}
 	inserting.Go(func() {
 		begun := time.Now()
 		inserted = writer.Call("POST", r.path+"/rows", harness.RowsOf(object{"id": 1, "state": value}))
 		took = time.Since(begun)
 	})
-	<-time.After(rand.N(r.took))
-	deleted := remover.Call("DELETE", at+"/"+added, nil)
-	inserting.Wait()
+	switch n {
+	case 0:
+		inserting.Wait()
+		remove()
+	case 1:
+		inserting.Wait()
+	default:
+		<-time.After(rand.N(r.took))
+		remove()
+		inserting.Wait()
+	}
 	rows := remover.Count(r.table + " WHERE state = '" + value + "'")
 	outcome := [3]any{deleted.Status, inserted.Status, rows}
 	switch outcome {

@@ -39,7 +39,7 @@ func TestARenameEndsAlthoughNewRowsCannotBeRewritten(t *testing.T) {
 	require.Eventually(t, func() bool {
 		r := s.Admin.Call("POST", path+"/rows?dry_run=true", object{"rows": list{object{"id": 2, "code": "A"}}})
 		return r.Status == 422
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 
 	// Another writer commits the row that had the previous text again.
 	harness.CommitFirstFileAgain(t, dir, "Apache-Spark/4.0.0", true)

@@ -40,14 +40,14 @@ func (c *Client) Await(o map[string]any) map[string]any {
 	require.Eventually(c.T, func() bool {
 		o = c.Operation(o)
 		return o["state"] != "queued" && o["state"] != "running"
-	}, 30*time.Second, 10*time.Millisecond, "%v", o)
+	}, time.Minute, 10*time.Millisecond, "%v", o)
 	return o
 }
 
 // InState waits until an operation has a state.
 func (c *Client) InState(o map[string]any, state string) {
 	c.T.Helper()
-	require.Eventually(c.T, func() bool { return c.Operation(o)["state"] == state }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(c.T, func() bool { return c.Operation(o)["state"] == state }, time.Minute, 5*time.Millisecond)
 }
 
 // Result asks for the rows of an operation.

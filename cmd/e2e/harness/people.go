@@ -79,7 +79,7 @@ func (s *Server) MailedToken(address string) string {
 			require.NoError(s.T, os.Remove(file))
 		}
 		return token != ""
-	}, 10*time.Second, 20*time.Millisecond, "no e-mail to %s", address)
+	}, time.Minute, 20*time.Millisecond, "no e-mail to %s", address)
 	return token
 }
 

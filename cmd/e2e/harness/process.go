@@ -105,5 +105,5 @@ func (s *Server) Quiet(t testing.TB) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return s.Metric(t, `lakewarden_sessions{state="running"}`) == 0 && s.Metric(t, `lakewarden_sessions{state="queued"}`) == 0
-	}, 20*time.Second, 20*time.Millisecond, "statements are left running or queued")
+	}, time.Minute, 20*time.Millisecond, "statements are left running or queued")
 }

@@ -102,7 +102,7 @@ func (p *Program) Serve() (*exec.Cmd, *bytes.Buffer) {
 		}
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	return cmd, stderr
 }
 

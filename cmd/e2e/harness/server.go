@@ -98,7 +98,9 @@ func (s *Server) OpenCatalog(ctx context.Context) (*sqlstore.Store, error) {
 
 // OpenCatalog opens the catalog of a server with these settings. The caller closes it.
 func OpenCatalog(ctx context.Context, settings config.Settings) (*sqlstore.Store, error) {
-	return sqlstore.Open(ctx, settings.CatalogURL(), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+	return sqlstore.Open(ctx, settings.CatalogURL(), sqlstore.Options{
+		Logger: slog.New(slog.DiscardHandler), LockWait: time.Minute, // the server may write without pause
+	})
 }
 
 // DefaultSettings returns the settings of a server on a free port with an empty data
@@ -146,7 +148,7 @@ func (s *Server) Start() {
 		stopped = true
 		cancel()
 		require.NoError(s.T, <-done)
-		require.NoError(s.T, svc.Close(10*time.Second))
+		require.NoError(s.T, svc.Close(time.Minute))
 	}
 	s.T.Cleanup(s.Stop)
 }
@@ -156,7 +158,7 @@ func (s *Server) Refuses() error {
 	s.T.Helper()
 	svc, err := app.New(context.Background(), s.Config.Settings, slog.New(slog.DiscardHandler), app.Options{Version: "test"})
 	if err == nil {
-		require.NoError(s.T, svc.Close(10*time.Second))
+		require.NoError(s.T, svc.Close(time.Minute))
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func TestMovesDuringReadsAndWrites(t *testing.T) {
 		})
 	}
 	at := "nomad"
-	for n := range 12 {
+	for n := 0; n < 12 || acknowledged.Load() == 0 || reads.Load() == 0; n++ {
 		to := fmt.Sprint("camp", n)
 		r := s.Admin.Call("POST", "/v1/storages/move", map[string]any{
 			"sourceConfigId": id, "sourcePath": at, "destinationConfigId": id, "destinationPath": to,
@@ -77,8 +77,6 @@ func TestMovesDuringReadsAndWrites(t *testing.T) {
 	stop()
 	all.Wait()
 	require.EqualValues(t, acknowledged.Load(), s.Admin.Count(s.Schema+".rover"))
-	require.Positive(t, acknowledged.Load())
-	require.Positive(t, reads.Load())
 	t.Logf("%d rows, %d refused, %d reads", acknowledged.Load(), refused.Load(), reads.Load())
 }
 

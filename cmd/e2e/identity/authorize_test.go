@@ -73,7 +73,7 @@ func (p *program) reply() url.Values {
 	select {
 	case reply := <-p.replies:
 		return reply
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		p.Fatal("no reply")
 		return nil
 	}

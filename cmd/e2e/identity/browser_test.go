@@ -77,7 +77,7 @@ func mailedLink(t *testing.T, s *harness.Server, to, path string) string {
 			}
 		}
 		return false
-	}, 10*time.Second, 20*time.Millisecond, "no e-mail to %s", to)
+	}, time.Minute, 20*time.Millisecond, "no e-mail to %s", to)
 	return link
 }
 

@@ -65,5 +65,5 @@ func TestInvitation(t *testing.T) {
 	require.Eventually(t, func() bool {
 		entries := owner.OK("GET", base+"/audit?action=invitation.accepted", nil)["entries"].(list)
 		return len(entries) == 1 && entries[0].(object)["userId"] == invited.User && entries[0].(object)["outcome"] == "allow"
-	}, 5*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }

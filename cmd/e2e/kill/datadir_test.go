@@ -52,7 +52,7 @@ func TestWritesOfAKilledServer(t *testing.T) {
 		return begun
 	}
 	for i := range k.tables {
-		require.Eventually(t, func() bool { return !oldest(i).IsZero() }, 30*time.Second, 10*time.Millisecond, "the write does not begin")
+		require.Eventually(t, func() bool { return !oldest(i).IsZero() }, time.Minute, 10*time.Millisecond, "the write does not begin")
 	}
 	for _, table := range k.tables {
 		require.NoError(t, os.WriteFile(filepath.Join(table.folder, "part-left.parquet"), []byte("x"), 0o600))

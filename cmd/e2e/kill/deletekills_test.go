@@ -81,7 +81,7 @@ func (k *domained) add(t *testing.T, value object) object {
 		require.Equal(t, http.StatusOK, r.Status, "%s", r.Body)
 		values = r.JSON(t)["domain"].(object)["allowed_values"].(list)
 		return true
-	}, 60*time.Second, 20*time.Millisecond)
+	}, 2*time.Minute, 20*time.Millisecond)
 	if waited {
 		k.cut++
 	}
@@ -163,7 +163,7 @@ func TestDeletionIsTakenOver(t *testing.T) {
 		require.Eventually(t, func() bool {
 			r := admin.Call("POST", k.path+"/rows?dry_run=true", object{"rows": list{object{"id": 1, "state": "v"}}})
 			return r.Status == http.StatusUnprocessableEntity
-		}, 30*time.Second, 10*time.Millisecond, "the value is allowed while its deletion is under way")
+		}, time.Minute, 10*time.Millisecond, "the value is allowed while its deletion is under way")
 		require.NoError(t, server.Process.Kill())
 		deletion.Wait()
 		_ = server.Wait()

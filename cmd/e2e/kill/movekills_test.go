@@ -73,13 +73,13 @@ func TestKillsDuringMovesLoseNoRow(t *testing.T) {
 	judge(0)
 	whole := time.Since(begun)
 	interrupted := 0
-	for point := range 10 {
+	for point := 0; point < 10 || interrupted == 0; point++ {
 		ended := make(chan error, 1)
 		go func() {
 			_, _, err := move(point + 1)
 			ended <- err
 		}()
-		harness.Pause(t.Context(), whole*time.Duration(point)/10)
+		harness.Pause(t.Context(), whole*time.Duration(point%10)/10)
 		require.NoError(t, server.Process.Kill())
 		require.Error(t, server.Wait())
 		if <-ended != nil {
@@ -88,7 +88,6 @@ func TestKillsDuringMovesLoseNoRow(t *testing.T) {
 		server, _ = p.Serve()
 		judge(point + 1)
 	}
-	require.Positive(t, interrupted)
 	t.Logf("a move takes %s; %d were interrupted", whole, interrupted)
 }
 
@@ -144,7 +143,7 @@ func TestKillsDuringMovesBetweenClouds(t *testing.T) {
 	}
 	var whole [3]time.Duration
 	interrupted := 0
-	for n := range 9 {
+	for n := 0; n < 9 || interrupted == 0; n++ {
 		if n < 3 { // learns how long a move takes
 			begun := time.Now()
 			status, reply, err := move(n)
@@ -158,7 +157,8 @@ func TestKillsDuringMovesBetweenClouds(t *testing.T) {
 			_, _, err := move(n)
 			ended <- err
 		}()
-		harness.Pause(t.Context(), whole[n%3]*time.Duration(n-2)/7)
+		// Later kills come sooner, in case the machine was slower when the moves were timed.
+		harness.Pause(t.Context(), whole[n%3]*time.Duration(1+(n-3)%6)/7>>((n-3)/6))
 		require.NoError(t, server.Process.Kill())
 		require.Error(t, server.Wait())
 		if <-ended != nil {
@@ -176,6 +176,5 @@ func TestKillsDuringMovesBetweenClouds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 422, status, "the source is empty: %s", reply)
 	}
-	require.Positive(t, interrupted)
 	t.Logf("moves take %v; %d were interrupted", whole, interrupted)
 }

@@ -89,18 +89,17 @@ func TestKilledResealsLoseNoSecret(t *testing.T) {
 	}
 	reseal := []string{"keys", "rotate", "--reseal", "--pause", "50ms"}
 	interrupted := 0
-	for n := range 8 {
+	for n := 0; n < 8 || interrupted == 0; n++ {
 		before := content()
 		process := k.Begin(reseal...)
 		require.Eventually(t, func() bool { return content() != before }, time.Minute, time.Millisecond, "the key is not added")
-		harness.Pause(t.Context(), time.Duration(n)*15*time.Millisecond)
+		harness.Pause(t.Context(), time.Duration(n%8)*15*time.Millisecond)
 		if process.Process.Kill() == nil && process.Wait() != nil {
 			interrupted++
 		}
 		allOpen(open())
 		allOpen(keys)
 	}
-	require.Positive(t, interrupted)
 	stdout, stderr, err := k.Run(reseal...)
 	require.NoError(t, err, "%s", stderr)
 	require.Contains(t, stdout, "All secrets are sealed with one key.")

@@ -61,16 +61,13 @@ func TestKillsOfTheServerLoseNothing(t *testing.T) {
 		writers = append(writers, &batchWriter{table: table, next: 1 + 1_000_000*i, random: rand.New(rand.NewPCG(seed, uint64(i))),
 			batches: map[int]batch{}})
 	}
-	for range kills {
+	unknown := func(w *batchWriter) int { return w.unknown }
+	landed := func(w *batchWriter) int { return w.landed }
+	for n := 0; n < kills || sum(writers, unknown) == 0; n++ {
 		k.round(t, writers)
 	}
-	unknown := 0
-	for _, w := range writers {
-		unknown += w.unknown
-	}
 	t.Logf("%d kills, %d writes acknowledged, %d cut off, of which %d were there", kills,
-		sum(writers, func(w *batchWriter) int { return w.acknowledged }), unknown, sum(writers, func(w *batchWriter) int { return w.landed }))
-	require.NotZero(t, unknown, "no write was cut off")
+		sum(writers, func(w *batchWriter) int { return w.acknowledged }), sum(writers, unknown), sum(writers, landed))
 	k.judge(t, writers, store)
 }
 
@@ -142,7 +139,7 @@ func (k *killed) round(t *testing.T, writers []*batchWriter) {
 // the machine, and then a short time.
 func (k *killed) Await(t *testing.T) {
 	t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(2 * time.Minute)
 	for range k.random.IntN(12) {
 		select {
 		case <-k.done:

@@ -177,7 +177,7 @@ func TestTheServerDrains(t *testing.T) {
 		}
 	}()
 	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
-	require.Eventually(t, func() bool { return readiness(p, t) == http.StatusServiceUnavailable }, 4*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return readiness(p, t) == http.StatusServiceUnavailable }, time.Minute, 10*time.Millisecond,
 		"a load balancer is told")
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", p.Address)
@@ -185,7 +185,7 @@ func TestTheServerDrains(t *testing.T) {
 			_ = conn.Close()
 		}
 		return err != nil
-	}, 15*time.Second, 10*time.Millisecond, "nothing new is taken on")
+	}, time.Minute, 10*time.Millisecond, "nothing new is taken on")
 	close(refused)
 	require.NoError(t, <-read)
 	require.EqualValues(t, 3000001, lines, "the statement in flight finished")

@@ -99,7 +99,7 @@ func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 	require.Equal(t, []any{[]any{1.0}}, culprit.Rows("SELECT 1"))
 
 	require.Equal(t, rows, <-counted)
-	require.Eventually(t, func() bool { return !slices.Contains(harness.WorkerProcesses(t), old[0]) }, 20*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return !slices.Contains(harness.WorkerProcesses(t), old[0]) }, time.Minute, 10*time.Millisecond,
 		"the old worker has nothing left to do")
 	s.Quiet(t)
 	s.Stop()
@@ -122,7 +122,7 @@ func TestLostStatementRestartsBeforeFirstByte(t *testing.T) {
 	}()
 	worker := harness.WorkerProcesses(t)[0]
 	busy := harness.ProcessorTicks(t, worker)
-	require.Eventually(t, func() bool { return harness.ProcessorTicks(t, worker) >= busy+50 }, 60*time.Second, 5*time.Millisecond,
+	require.Eventually(t, func() bool { return harness.ProcessorTicks(t, worker) >= busy+50 }, time.Minute, 5*time.Millisecond,
 		"half a second of work: the first rows come before that")
 	select {
 	case r := <-answer:
@@ -156,7 +156,7 @@ func TestLostOperationsRestart(t *testing.T) {
 	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(10000) b WHERE a.range * b.range " +
 		"= 7"
 	o := c.Start(sql)
-	require.Eventually(t, func() bool { return c.Operation(o)["progress"].(map[string]any)["done"].(float64) > 0 }, 30*time.Second,
+	require.Eventually(t, func() bool { return c.Operation(o)["progress"].(map[string]any)["done"].(float64) > 0 }, time.Minute,
 		5*time.Millisecond)
 	require.Equal(t, "running", c.Operation(o)["state"])
 	killWorkers(t)

@@ -211,7 +211,7 @@ func TestCancelledOperations(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(string(s.Admin.Call("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/audit?action=operation.end", nil).Body),
 			`"state":"cancelled"`)
-	}, 5*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }
 
 // TestStoredResultsFollowPolicies checks that stored rows are shown only while the same

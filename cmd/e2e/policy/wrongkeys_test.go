@@ -28,7 +28,9 @@ func TestWrongKeysDoNotLockOutValidOnes(t *testing.T) {
 		"malformed token": s.Client("a.b.c", ""),
 	} {
 		statuses := map[int]int{}
-		for range 80 {
+		// One more failure is allowed each second, so that a slow machine needs more of them.
+		tries := 0
+		for ; tries < 80 || statuses[429] == 0; tries++ {
 			r := wrong.Call("GET", "/v1/me", nil)
 			statuses[r.Status]++
 			if r.Status == 429 {
@@ -38,8 +40,7 @@ func TestWrongKeysDoNotLockOutValidOnes(t *testing.T) {
 			}
 			require.Equal(t, 200, s.Admin.Call("GET", "/v1/me", nil).Status, name)
 		}
-		require.Equal(t, 80, statuses[401]+statuses[429], "%s: %v", name, statuses)
-		require.Positive(t, statuses[429], name)
+		require.Equal(t, tries, statuses[401]+statuses[429], "%s: %v", name, statuses)
 	}
 }
 
@@ -58,7 +59,9 @@ func TestTheClientBehindAProxy(t *testing.T) {
 			s := harness.Start(t, func(config *harness.Settings) { config.TrustedProxies = c.trusted })
 			wrong := s.Client(apikey.Generate().Reveal(), "")
 			begun := time.Now()
-			for range 100 {
+			allowed := func() int { return 64 + int(time.Since(begun)/time.Second) }
+			failures := 0
+			for ; failures < 100 || failures < allowed()+10; failures++ {
 				wrong.Call("GET", "/v1/me", nil, "X-Forwarded-For", "198.51.100.9, 203.0.113.7")
 			}
 			stranger := func() int {
@@ -67,15 +70,13 @@ func TestTheClientBehindAProxy(t *testing.T) {
 			if c.trusted == nil {
 				// One more failure is allowed each second, and an address of its own would have 60.
 				status := stranger()
-				for tries := 1; status == 401 && tries < 5; tries++ {
+				for tries := 1; status == 401 && tries < 30; tries++ {
 					status = stranger()
 				}
 				require.Equal(t, 429, status, "who is behind an unknown proxy is not told from others there")
 			} else {
 				require.Equal(t, 401, stranger())
 			}
-			allowed := 64 + int(time.Since(begun)/time.Second)
-			require.Less(t, allowed, 100)
 			require.Equal(t, 200, s.Admin.Call("GET", "/v1/me", nil, "X-Forwarded-For", "198.51.100.9, 203.0.113.7").Status)
 			require.Equal(t, 200, s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT 1"}, "X-Forwarded-For", "203.0.113.7").Status)
 			s.Stop()
@@ -89,7 +90,7 @@ func TestTheClientBehindAProxy(t *testing.T) {
 				require.NoError(t, err)
 				require.NotEmpty(t, list.Items, action)
 				require.True(t, slices.ContainsFunc(list.Items, func(e catalog.AuditEntry) bool { return e.Remote == c.want }), action)
-				require.LessOrEqual(t, len(list.Items), allowed+1, "a flood does not fill the log")
+				require.LessOrEqual(t, len(list.Items), allowed()+1, "a flood does not fill the log")
 				if org == "" {
 					require.True(t, slices.ContainsFunc(list.Items, func(e catalog.AuditEntry) bool {
 						return e.Remote == c.want && strings.Contains(string(e.Details), `"rate_limited"`)

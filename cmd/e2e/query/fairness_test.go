@@ -79,18 +79,21 @@ func TestOneUserDoesNotStarveAnotherOrganisation(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return s.Metric(t, `lakewarden_sessions{state="queued"}`) >= 12 }, 10*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return s.Metric(t, `lakewarden_sessions{state="queued"}`) >= 12 }, time.Minute, 10*time.Millisecond,
 		"the flood has begun")
 	flooded := times(t, other, sql, 40)
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(refusals) > 0 && answered.Load() > 0
+	}, time.Minute, 10*time.Millisecond, "the queue is full, and statements end")
 	stop()
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...))
-	require.NotEmpty(t, refusals, "the queue was never full")
 	slices.Sort(refusals)
 	t.Logf("flood: %d ended, %d refused after p50 %v p95 %v", answered.Load(), len(refusals), at(refusals, 50), at(refusals, 95))
 	t.Logf("other organisation: alone p50 %v p95 %v, in the flood p50 %v p95 %v", at(alone, 50), at(alone, 95), at(flooded, 50),
 		at(flooded, 95))
-	require.Positive(t, answered.Load())
 	// A turn comes when one of four running statements ends, 400 ms at most.
 	require.Less(t, at(flooded, 95), 1500*time.Millisecond)
 	require.Less(t, at(refusals, 95), 3*time.Second)

@@ -87,7 +87,7 @@ deltalake.write_deltalake(uri, pa.table({"area": pa.array(["now"]), "id": pa.arr
 `, "s3://"+bucket+"/orders", store.Endpoint, s3test.AccessKeyID, s3test.SecretAccessKey)
 	s.Rule("cls", "", "area", harness.ViewersNot)
 	s.Admin.OK("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+rule["id"].(string)+"?expectedVersion=1", nil)
-	require.Eventually(t, func() bool { return columns() == "[[77]]" }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return columns() == "[[77]]" }, time.Minute, 50*time.Millisecond)
 }
 
 // TestReplicasAnnounceCommits checks that a server sees the commits of another one to a
@@ -114,10 +114,10 @@ func TestReplicasAnnounceCommits(t *testing.T) {
 		s.Admin.OK("POST", "/v1/tables/lake/"+made["schema"].(string)+"/orders/rows",
 			map[string]any{"rows": []any{map[string]any{"id": 7, "region": "eu"}}})
 		want++
-		require.Eventually(t, func() bool { return count() == want }, 10*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return count() == want }, time.Minute, 5*time.Millisecond)
 	}
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
 	require.Equal(t, want, count(), "of what others commit nobody is told")
 	s.Admin.OK("POST", "/v1/tables/lake/"+made["schema"].(string)+"/orders/columns", map[string]any{"name": "late", "type": "long"})
-	require.Eventually(t, func() bool { return there.Query("SELECT late FROM "+table).Status == 200 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return there.Query("SELECT late FROM "+table).Status == 200 }, time.Minute, 5*time.Millisecond)
 }

@@ -108,7 +108,7 @@ func TestRemoteStatementsEndWithTheirDeadline(t *testing.T) {
 				start := time.Now()
 				_, err := enginetest.TryRows(ctx, s, st)
 				require.ErrorIs(t, err, by)
-				require.Less(t, time.Since(start), 10*time.Second)
+				require.Less(t, time.Since(start), time.Minute)
 				require.False(t, s.Broken())
 				if errors.Is(by, engine.ErrTimeout) {
 					_, err = s.(engine.Writer).Write(t.Context(), engine.WriteStatement{Statement: st})
@@ -139,10 +139,10 @@ func TestRemoteResultIsClosedAtOnce(t *testing.T) {
 		_, err := enginetest.TryRows(t.Context(), s, st)
 		done <- err
 	}()
-	require.Eventually(t, func() bool { return store.waiting.Load() > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return store.waiting.Load() > 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, <-done, engine.ErrInterrupted)
-	require.Less(t, time.Since(start), 10*time.Second)
+	require.Less(t, time.Since(start), time.Minute)
 }
 
 func TestRemoteStoreFailsAtOnce(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRemoteStoreFailsAtOnce(t *testing.T) {
 				require.ErrorAs(t, err, &failure)
 				require.Equal(t, engine.KindIO, failure.Kind)
 				require.Equal(t, gateway.ClassStore, failure.Class)
-				require.Less(t, time.Since(start), 10*time.Second)
+				require.Less(t, time.Since(start), time.Minute)
 				_, err = s.(engine.Writer).Write(t.Context(), engine.WriteStatement{Statement: harness.SumOf(sources[way])})
 				require.ErrorIs(t, err, cause)
 				require.False(t, s.Broken())

@@ -131,7 +131,7 @@ func delegatedStorage(t *testing.T, d delegatedStore) {
 	// Tokens are renewed, and a server that starts again finds the link.
 	require.Eventually(t, func() bool {
 		return editor.Count(schema+".orders") == 2 && upstream.Refreshes() > 0
-	}, 10*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	editor.Write(rows, harness.RowsOf(object{"id": 3}))
 	s.Restart()
 	editor = s.Client(editor.Key, editor.User)
@@ -142,7 +142,7 @@ func delegatedStorage(t *testing.T, d delegatedStore) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			return editor.Query("SELECT * FROM "+schema+".orders").Status == status
-		}, 10*time.Second, 100*time.Millisecond)
+		}, time.Minute, 100*time.Millisecond)
 	}
 	ends := func(want string, status int) {
 		t.Helper()

@@ -32,7 +32,7 @@ func TestEndingCredentialsAreReported(t *testing.T) {
 		want := map[string]float64{"expiring": 1, "valid": 0}[state]
 		require.Eventually(t, func() bool {
 			return s.Metric(t, `lakewarden_storage_credentials_ending{kind="s3",state="expiring"}`) == want
-		}, 10*time.Second, 10*time.Millisecond)
+		}, time.Minute, 10*time.Millisecond)
 		require.Zero(t, s.Metric(t, `lakewarden_storage_credentials_ending{kind="s3",state="expired"}`))
 	}
 }

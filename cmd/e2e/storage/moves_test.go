@@ -176,7 +176,7 @@ func TestAMoveIsTakenOver(t *testing.T) {
 	require.Eventually(t, func() bool {
 		now, err := store.Move(t.Context(), begun.Org, begun.ID)
 		return err == nil && now.State == catalog.MoveDone
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.EqualValues(t, 10, s.Admin.Count(m.to.schema+".b__t"))
 	require.Zero(t, m.files("lost-from"))
 }
@@ -229,7 +229,7 @@ func TestForeignCommitsDuringMoves(t *testing.T) {
 		require.Eventually(t, func() bool {
 			ended, err = store.Move(ctx, begun.Org, begun.ID)
 			return err == nil && ended.State.Ended()
-		}, 30*time.Second, 50*time.Millisecond)
+		}, time.Minute, 50*time.Millisecond)
 		require.Equal(t, catalog.MoveFailed, ended.State)
 		require.Equal(t, "source_changed", ended.Problem.Code)
 		require.Contains(t, ended.Problem.Details[0].Message, "a/t")

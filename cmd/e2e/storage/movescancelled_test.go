@@ -50,7 +50,7 @@ func TestCancelledMoveRemovesItsCopies(t *testing.T) {
 	r := s.Admin.Call("POST", movePath, m.body("a", "b"), "Prefer", "respond-async")
 	require.Equal(t, 202, r.Status, "%s", r.Body)
 	started := r.JSON(t)
-	require.Eventually(t, func() bool { return copied() == 2 }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return copied() == 2 }, time.Minute, 5*time.Millisecond)
 	s.Admin.OK("DELETE", "/v1/operations/"+started["id"].(string), nil)
 	slow.Store(false)
 	require.Equal(t, "cancelled", s.Admin.Await(started)["state"])
@@ -79,9 +79,9 @@ func TestRequestThatJoinedACancelledMove(t *testing.T) {
 		return started
 	}
 	first := begin()
-	harness.Pause(t.Context(), 300*time.Millisecond) // it has the key
+	harness.Pause(t.Context(), time.Second) // it has the key
 	second := begin()
-	harness.Pause(t.Context(), 300*time.Millisecond) // it has joined
+	harness.Pause(t.Context(), time.Second) // it has joined
 	s.Admin.OK("DELETE", "/v1/operations/"+first["id"].(string), nil)
 	require.Equal(t, "cancelled", s.Admin.Await(first)["state"])
 	ended := s.Admin.Await(second)
@@ -116,7 +116,7 @@ func TestMoveCancelledAfterItsSwitch(t *testing.T) {
 			state, err := sqldb.One(t.Context(), store.DB().Read(), sqldb.Value[string], "SELECT m.state FROM moves m WHERE m.source_config_id = ?",
 				m.from.id)
 			return err == nil && state == string(catalog.MoveDeleting)
-		}, 30*time.Second, 10*time.Millisecond)
+		}, time.Minute, 10*time.Millisecond)
 		if late {
 			m.addCommit(name + "-from/a/t")
 			objects++

@@ -341,7 +341,7 @@ func (p *planting) delegatedLife(t *testing.T) {
 	require.Eventually(t, func() bool {
 		p.use(t, schema+".t", http.StatusOK)
 		return p.upstream.Refreshes() > 0
-	}, 10*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	p.send(t, "PUT", path+"/credentials/gcs", object{"serviceAccountKey": p.plant("delegated: rotated", rand.Text())}, 422)
 	p.send(t, "POST", path+"/validate", nil, http.StatusOK)
 	p.move(t, made, name)
@@ -350,7 +350,7 @@ func (p *planting) delegatedLife(t *testing.T) {
 	require.Eventually(t, func() bool {
 		p.replies.Write(p.Admin.Call("POST", path+"/validate", nil).Body)
 		return p.Admin.Call("POST", path+"/discover", nil).Status >= 400
-	}, 10*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	for _, issued := range p.issued {
 		tokens := issued()
 		require.NotEmpty(t, tokens)

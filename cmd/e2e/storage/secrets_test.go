@@ -60,7 +60,7 @@ func (p *planting) seen(t *testing.T, database string) {
 	}
 	clean("the audit log", p.audit(t), p.control)
 	require.Eventually(t, func() bool { return bytes.Contains(p.files(t, p.Config.MailDir), []byte(p.invited())) },
-		10*time.Second, 20*time.Millisecond)
+		time.Minute, 20*time.Millisecond)
 	clean("e-mails", p.files(t, p.Config.MailDir), p.invited())
 	control := p.control
 	if database != "" {

@@ -50,7 +50,7 @@ func TestOwnerOfDelegatedStorageLeaves(t *testing.T) {
 	require.Equal(t, 1.0, reader.Count(schema+".t"))
 	await := func(c *harness.Client, schema string, status int) {
 		t.Helper()
-		require.Eventually(t, func() bool { return c.Query("SELECT * FROM "+schema+".t").Status == status }, 10*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return c.Query("SELECT * FROM "+schema+".t").Status == status }, time.Minute, 50*time.Millisecond)
 	}
 	takeOver := func(by *harness.Client, path string) harness.Reply { return by.Call("POST", path+"/take-over", nil) }
 	ownedBy := func(user string) {
@@ -121,7 +121,7 @@ func TestOwnerOfDelegatedStorageLeaves(t *testing.T) {
 			}
 		}
 		return len(previous) == 2
-	}, 5*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.ElementsMatch(t, []any{leaver.User, heir.User}, previous)
 
 	// The personal configuration is found again, and works after a new link.

@@ -142,7 +142,7 @@ func TestMaintenanceInS3(t *testing.T) {
 	dir := smallFiles(s, "t", 6)
 	rows := "SELECT * FROM " + s.Schema + ".t ORDER BY id"
 	var before []any
-	require.Eventually(t, func() bool { before = s.Admin.Rows(rows); return len(before) == 60 }, 10*time.Second, 50*time.Millisecond,
+	require.Eventually(t, func() bool { before = s.Admin.Rows(rows); return len(before) == 60 }, time.Minute, 50*time.Millisecond,
 		"others' commits are seen within a second or so")
 	require.Equal(t, filesMoved(1.0, 3.0), s.Admin.OK("POST", s.TablePath("t")+"/optimize", map[string]any{"where": "p = 'x'"}))
 	require.Equal(t, filesMoved(2.0, 4.0), s.Admin.OK("POST", s.TablePath("t")+"/optimize", map[string]any{"zorder_by": []string{"v", "id"}}))
@@ -173,7 +173,7 @@ func TestOptimizeSurvivesItsWorker(t *testing.T) {
 		writing, err := filepath.Glob(filepath.Join(s.Config.DataDir, "tmp", "optimize-*", "*", "files-*", "*"))
 		require.NoError(t, err)
 		return len(writing) > 0
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	for _, pid := range harness.WorkerProcesses(t) {
 		number, err := strconv.Atoi(pid)
 		require.NoError(t, err)

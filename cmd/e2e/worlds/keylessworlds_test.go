@@ -121,7 +121,7 @@ func sameWithoutKey(t *testing.T, k keyless) {
 			w.follow()
 			for _, name := range []string{"t", "p", "m", "dim"} {
 				refused := func() bool { return w.users[0].Query("SELECT count(*) FROM "+w.Table(name)).Status == k.status }
-				require.Eventually(t, refused, 10*time.Second, 50*time.Millisecond, name)
+				require.Eventually(t, refused, time.Minute, 50*time.Millisecond, name)
 			}
 			answers[i] = append(answers[i], w.askAll(shut)...)
 			k.regain(s)

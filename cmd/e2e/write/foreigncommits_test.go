@@ -39,7 +39,7 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 
 	harness.CommitFirstFileAgain(t, keyed, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 12.0, count("keyed"), "the statement that sees it does not wait")
-	require.Eventually(t, func() bool { return checked("broken") == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return checked("broken") == 1 }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 1, 0}, []float64{broken("primary_key"), broken("unique"), broken("check")})
 	require.Equal(t, []float64{0, 0, 0}, []float64{checked("held"), checked("failed"), checked("dropped")})
 	id := s.Admin.OK("GET", s.TablePath("keyed"), nil)["tableId"].(string)
@@ -54,7 +54,7 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 		"expr": "regexp_matches(name, '^n')"}}})
 	harness.CommitFirstFileAgain(t, fine, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("fine"))
-	require.Eventually(t, func() bool { return checked("held") == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return checked("held") == 1 }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 0, 0}, []float64{checked("broken"), checked("failed"), checked("dropped")})
 
 	// So is one that has domains only.
@@ -64,14 +64,14 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 	s.Admin.OK("PUT", at+"name/domain/fixed", object{"values": list{"n0", "n1", "n2"}})
 	harness.CommitFirstFileAgain(t, domains, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("domains"))
-	require.Eventually(t, func() bool { return checked("held") == 2 }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return checked("held") == 2 }, time.Minute, 20*time.Millisecond)
 	outside := s.Table("outside", rows, nil, columns...)
 	at = s.TablePath("outside") + "/columns/"
 	s.Admin.OK("PUT", at+"id/domain/reference", object{"table_path": "lake." + s.Schema + ".plain", "table_name": "plain", "column": "id"})
 	s.Admin.OK("PUT", at+"name/domain/fixed", object{"values": list{"n0", "n1"}})
 	harness.CommitFirstFileAgain(t, outside, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("outside"))
-	require.Eventually(t, func() bool { return checked("broken") == 2 }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return checked("broken") == 2 }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 1, 0, 1}, []float64{broken("primary_key"), broken("unique"), broken("check"), broken("domain")})
 	require.Equal(t, []float64{2, 0, 0}, []float64{checked("held"), checked("failed"), checked("dropped")})
 }

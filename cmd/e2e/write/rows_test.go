@@ -249,7 +249,7 @@ func TestAWriteWhoseWorkerIsKilledLeavesAllOrNothing(t *testing.T) {
 		found, err := filepath.Glob(filepath.Join(s.Config.DataDir, "writes", "write-*", "d*"))
 		hidden, hiddenErr := filepath.Glob(filepath.Join(s.Config.DataDir, "writes", "write-*", ".*"))
 		return err == nil && hiddenErr == nil && len(found)+len(hidden) > 0
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	for _, pid := range append(before, harness.WorkerProcesses(t)...) {
 		n, err := strconv.Atoi(pid)
 		require.NoError(t, err)

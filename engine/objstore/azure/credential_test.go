@@ -122,7 +122,7 @@ func TestServicePrincipal(t *testing.T) {
 			defer authority.Answer(nil)
 			start := time.Now()
 			objstoretest.RequireUnsent(t, open("second"))
-			require.Less(t, time.Since(start), 5*time.Second)
+			require.Less(t, time.Since(start), time.Minute)
 		})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http/httptrace"
 	"testing"
 	"time"
 
@@ -23,15 +24,17 @@ var disturbances = []struct {
 	kind       string
 	upstream   bool
 	attributes map[string]any
+	// silent reports that a client learns of it only because no reply comes in time.
+	silent bool
 }{
-	{"reset", "reset_peer", false, map[string]any{"timeout": 0}},
-	{"reset of requests", "reset_peer", true, map[string]any{"timeout": 0}},
-	{"silence", "timeout", false, map[string]any{"timeout": 0}},
-	{"silence to the server", "timeout", true, map[string]any{"timeout": 0}},
-	{"cut at once", "limit_data", false, map[string]any{"bytes": 0}},
-	{"cut in the reply", "limit_data", false, map[string]any{"bytes": 20}},
-	{"cut in the request", "limit_data", true, map[string]any{"bytes": 200}},
-	{"too slow", "latency", false, map[string]any{"latency": 2000}},
+	{"reset", "reset_peer", false, map[string]any{"timeout": 0}, false},
+	{"reset of requests", "reset_peer", true, map[string]any{"timeout": 0}, false},
+	{"silence", "timeout", false, map[string]any{"timeout": 0}, true},
+	{"silence to the server", "timeout", true, map[string]any{"timeout": 0}, true},
+	{"cut at once", "limit_data", false, map[string]any{"bytes": 0}, false},
+	{"cut in the reply", "limit_data", false, map[string]any{"bytes": 20}, false},
+	{"cut in the request", "limit_data", true, map[string]any{"bytes": 200}, false},
+	{"too slow", "latency", false, map[string]any{"latency": 2000}, true},
 }
 
 // TestNetworkFaults: whatever the network does, an operation ends in time, and the outcome that it
@@ -69,7 +72,8 @@ func TestNetworkFaults(t *testing.T) {
 				}
 				require.Error(t, bucket.Put(t.Context(), "put", bytes.NewReader([]byte("x")), 1))
 				require.Error(t, bucket.Delete(t.Context(), "there"))
-				require.Less(t, time.Since(begun), 15*time.Second, "each of nine operations ends in time")
+				// The default limits would allow each operation half a minute.
+				require.Less(t, time.Since(begun), time.Minute, "each of nine operations ends in time")
 
 				proxy.Heal()
 				patient := r.at(t, proxy.Listen, remote.Limits{})
@@ -77,7 +81,7 @@ func TestNetworkFaults(t *testing.T) {
 				require.Eventually(t, func() bool {
 					_, err := bucket.Stat(t.Context(), "after")
 					return err == nil
-				}, 10*time.Second, 10*time.Millisecond, "the same client works again")
+				}, time.Minute, 10*time.Millisecond, "the same client works again")
 			})
 		}
 	})
@@ -99,13 +103,13 @@ func TestNetworkThatOnlyAnnoys(t *testing.T) {
 	})
 }
 
-// TestCancelledInFlight: if the context ends during a write, the caller learns at once that the
-// write may have taken effect.
+// TestCancelledInFlight: if the context ends while a write waits for its reply, the caller learns
+// that the write may have taken effect. Nothing else ends the wait.
 func TestCancelledInFlight(t *testing.T) {
 	each(t, func(t *testing.T, start func(*testing.T) root) {
 		r := start(t)
 		proxy := networktest.Start(t, r.address)
-		bucket := r.at(t, proxy.Listen, remote.Limits{})
+		bucket := r.at(t, proxy.Listen, remote.Limits{Connect: time.Hour, Idle: time.Hour})
 		objstoretest.MustPut(t, bucket, "before", "a token is cached")
 		proxy.Disturb("timeout", false, map[string]any{"timeout": 0})
 		for name, write := range map[string]func(context.Context) error{
@@ -113,13 +117,13 @@ func TestCancelledInFlight(t *testing.T) {
 			"put":           func(ctx context.Context) error { return bucket.Put(ctx, "a", bytes.NewReader([]byte("x")), 1) },
 			"delete":        func(ctx context.Context) error { return bucket.Delete(ctx, "a") },
 		} {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			begun := time.Now()
-			err := write(ctx)
+			ctx, cancel := context.WithCancel(t.Context())
+			err := write(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+				WroteRequest: func(httptrace.WroteRequestInfo) { cancel() },
+			}))
 			cancel()
 			require.ErrorIs(t, err, objstore.ErrUnknown, name)
-			require.ErrorIs(t, err, context.DeadlineExceeded, name)
-			require.Less(t, time.Since(begun), 3*time.Second, name)
+			require.ErrorIs(t, err, context.Canceled, name)
 		}
 	})
 }
@@ -130,7 +134,7 @@ func TestPartsLeaveNoTrace(t *testing.T) {
 	each(t, func(t *testing.T, start func(*testing.T) root) {
 		r := start(t)
 		proxy := networktest.Start(t, r.address)
-		bucket := r.at(t, proxy.Listen, remote.Limits{PartSize: r.parts, Idle: 5 * time.Second, Backoff: time.Millisecond})
+		bucket := r.at(t, proxy.Listen, remote.Limits{PartSize: r.parts, Idle: time.Minute, Backoff: time.Millisecond})
 		whole := bytes.Repeat([]byte("0123456789abcdef"), int(r.parts*5/2/16))
 		size := int64(len(whole))
 		require.NoError(t, bucket.Put(t.Context(), "good", bytes.NewReader(whole), size))

@@ -80,6 +80,9 @@ var roots = map[string]func(*testing.T) root{
 // quick are limits with which a test does not wait.
 var quick = remote.Limits{Connect: time.Second, Idle: 300 * time.Millisecond, Backoff: time.Millisecond}
 
+// steady are limits that a real store on a busy machine keeps.
+var steady = remote.Limits{Connect: time.Minute, Idle: time.Minute, Backoff: time.Millisecond}
+
 // at opens the bucket through an address until the end of the test.
 func (r root) at(t *testing.T, address string, limits remote.Limits) objstore.Bucket {
 	t.Helper()

@@ -49,7 +49,7 @@ func testUploads(t *testing.T, bucket objstore.Bucket, config Config) {
 	begun := time.Now()
 	body, done := slowPut(t, bucket, "d/e/object", config.Uploads)
 	for _, prefix := range []string{"", "d/", "d/e/"} {
-		require.Eventually(t, func() bool { return len(uploads(t, bucket, prefix)) == 1 }, 10*time.Second, 5*time.Millisecond, prefix)
+		require.Eventually(t, func() bool { return len(uploads(t, bucket, prefix)) == 1 }, time.Minute, 5*time.Millisecond, prefix)
 	}
 	require.Empty(t, uploads(t, bucket, "d/e/whole/"))
 	require.Empty(t, uploads(t, bucket, "d/f/"))
@@ -77,7 +77,7 @@ func testUploads(t *testing.T, bucket objstore.Bucket, config Config) {
 
 	body, done = slowPut(t, bucket, "d/e/object", config.Uploads)
 	var late []objstore.Upload
-	require.Eventually(t, func() bool { late = uploads(t, bucket, ""); return len(late) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { late = uploads(t, bucket, ""); return len(late) == 1 }, time.Minute, 5*time.Millisecond)
 	_, err = body.Write(make([]byte, config.Uploads-1))
 	require.NoError(t, err)
 	require.NoError(t, body.Close())
