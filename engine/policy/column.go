@@ -26,11 +26,6 @@ const (
 	classTimestamp
 )
 
-var classNames = map[Class]string{
-	classOther: "this type", classBoolean: "boolean", ClassText: "text", classInteger: "integer",
-	classDecimal: "decimal", ClassDate: "date", classTimestamp: "timestamp",
-}
-
 // ColumnType holds the properties of a column's type that policies depend on.
 type ColumnType struct {
 	Class Class

@@ -8,10 +8,15 @@
 //     permit allows it and no forbid hides it.
 //   - A NULL is an absent attribute of the row, and so is every value of a column
 //     that the table lacks: has is false for it.
-//   - A test of an unknown value (an absent attribute of the row or the user, a value
-//     that is not exactly a value of the column's type) is neither true nor false. A
-//     permit grants only rows for which it is true; a forbid hides all rows for which it
-//     is not false.
+//   - A test of an unknown value (an absent attribute of the row or the user, an
+//     attribute of the user that is not exactly a value of the column's type) is neither
+//     true nor false. A permit grants only rows for which it is true; a forbid hides all
+//     rows for which it is not false.
+//   - A literal is compared exactly with values of its type, whatever the width of the
+//     column. A column of another type makes the test undecidable: an error that
+//     undoes a permit, and neither true nor false in a forbid. Cedar can make such a
+//     test true, so it never shows less than this package. [Parsed.CheckTypes] refuses such tests when
+//     a policy of one table is written.
 //   - A rendered text never relies on Cedar's errors: each test follows its guards, so
 //     Cedar decides the same rows.
 //   - A text written by hand may lack guards. A permit then follows Cedar: an error in
@@ -20,6 +25,8 @@
 //     forbid. It also hides the rows for which Cedar reads the value of a column that
 //     the table lacks, because no row of such a table can decide the test.
 //   - If the absence of a column is uncertain, has is such an error too.
+//   - Literals of a text have Cedar's types. Those of a definition have the notation of
+//     the column; see [Reading].
 //   - User attributes are strings. Compared with a column or a typed literal, an
 //     attribute takes that type; where a set is needed it is a JSON array or a list
 //     separated by commas.

@@ -128,7 +128,7 @@ func checkSubjectOrder(path string, op Op, value any) error {
 	v, _ := fromJSON(value)
 	if s, ok := v.(types.String); ok {
 		if _, ok := asDatetime(s); !ok {
-			return notSupported(path+".op", op, ClassText)
+			return notSupported(path+".op", op, "text")
 		}
 	}
 	return nil
@@ -236,36 +236,42 @@ func (v *validator) fits(path, column string, op Op, value any) error {
 	c, _ := FindColumn(v.columns, column)
 	t := Classify(c.Type)
 	if !t.Class.Supports(op) {
-		return notSupported(path+".op", op, t.Class)
+		return notSupported(path+".op", op, "columns of type "+typeName(c.Type))
 	}
 	if op.pattern() || value == nil {
 		return nil
 	}
 	list, ok := value.([]any)
 	if !ok {
-		return v.fitsOne(path+".value", t, value)
+		return fitsOne(path+".value", c, value)
 	}
 	for i, item := range list {
-		if err := v.fitsOne(fmt.Sprintf("%s.value[%d]", path, i), t, item); err != nil {
+		if err := fitsOne(fmt.Sprintf("%s.value[%d]", path, i), c, item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *validator) fitsOne(path string, t ColumnType, value any) error {
+// fitsOne checks that a value is one of the column's type, in the notation of definitions.
+func fitsOne(path string, c engine.Column, value any) error {
+	t := Classify(c.Type)
 	datum, ok := fromJSON(value)
-	if ok {
-		_, ok = t.Coerce(datum)
-	}
 	if !ok {
-		return invalid(path, "is not a value of type %s", strings.ToLower(t.SQL.String()))
+		return invalid(path, "is not a value of type %s", typeName(c.Type))
 	}
-	return nil
+	_, fits := ReadNotation.Literal(t, datum)
+	_, isString := datum.(types.String)
+	if _, ok := t.Coerce(datum); ok && fits {
+		return nil
+	} else if fits || isString && (t.Class == classDecimal || t.Class == ClassDate || t.Class == classTimestamp) {
+		return invalid(path, "is not a value of column %s, which is of type %s", clip(c.Name), typeName(c.Type))
+	}
+	return invalid(path, "is %s, but column %s is of type %s", literalKind(datum), clip(c.Name), typeName(c.Type))
 }
 
-func notSupported(field string, op Op, c Class) error {
-	return &FieldError{field, CodeTypeNotSupported, fmt.Sprintf("%s is not supported for %s", op, classNames[c])}
+func notSupported(field string, op Op, what string) error {
+	return &FieldError{field, CodeTypeNotSupported, fmt.Sprintf("%s is not supported for %s", op, what)}
 }
 
 func checkOp(field string, op Op) error {
@@ -329,7 +335,7 @@ func checkScalar(field string, op Op, value any) error {
 	}
 	s, isString := datum.(types.String)
 	if _, isBool := datum.(types.Boolean); isBool && op.ordered() {
-		return notSupported(strings.TrimSuffix(field, ".value")+".op", op, classBoolean)
+		return notSupported(strings.TrimSuffix(field, ".value")+".op", op, "booleans")
 	}
 	if isString && len(s) > MaxStringBytes {
 		return &FieldError{field, CodeTooLarge, fmt.Sprintf("has more than %d bytes", MaxStringBytes)}

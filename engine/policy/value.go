@@ -125,10 +125,8 @@ func JSONValue(v types.Value) (any, bool) {
 		}
 		return v.String(), true
 	case types.Set:
-		items := v.Slice()
-		slices.SortFunc(items, func(a, b types.Value) int { return bytes.Compare(a.MarshalCedar(), b.MarshalCedar()) })
 		out := []any{}
-		for _, item := range items {
+		for _, item := range sortedItems(v) {
 			item, ok := JSONValue(item)
 			if !ok {
 				return nil, false
@@ -138,6 +136,13 @@ func JSONValue(v types.Value) (any, bool) {
 		return out, true
 	}
 	return nil, false
+}
+
+// sortedItems returns the elements of a set in the order of their texts.
+func sortedItems(set types.Set) []types.Value {
+	items := set.Slice()
+	slices.SortFunc(items, func(a, b types.Value) int { return bytes.Compare(a.MarshalCedar(), b.MarshalCedar()) })
+	return items
 }
 
 // Storable reports whether SQL text can contain s.

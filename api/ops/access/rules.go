@@ -184,6 +184,14 @@ func lostFrom(newest []engine.Column) uncertainty {
 	}
 }
 
+// PolicyReading returns how the literals of a policy's text are read.
+func PolicyReading(p catalog.Policy) policy.Reading {
+	if p.BuilderManaged {
+		return policy.ReadNotation
+	}
+	return policy.ReadTyped
+}
+
 func (s policySet) request(who Subject, columns []engine.Column, alias string, uncertain uncertainty) sqlfilter.Request {
 	request := sqlfilter.Request{
 		Policies:  make([]sqlfilter.Policy, len(s)),
@@ -193,7 +201,7 @@ func (s policySet) request(who Subject, columns []engine.Column, alias string, u
 	}
 	for i, p := range s {
 		request.Policies[i] = sqlfilter.Policy{
-			ID: string(p.ID), Version: p.Version, Kind: policy.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
+			ID: string(p.ID), Version: p.Version, Kind: policy.Kind(p.Kind), Text: p.Text, Reading: PolicyReading(p), ColumnName: p.Column,
 			Uncertain: func(column string) bool { return uncertain(p, column) },
 		}
 	}

@@ -27,6 +27,9 @@ type PolicyView struct {
 	// TableFQN is empty for a policy of all tables, and for a table that the caller
 	// cannot see.
 	TableFQN string
+	// Warnings are those about the tables that the caller sees. Only a policy that was just written
+	// has them.
+	Warnings []PolicyWarning
 }
 
 // PolicyInput is the whole content of a policy as a client sends it. One of TableFQN and
@@ -59,7 +62,7 @@ func (o Policies) Create(ctx context.Context, org catalog.OrgID, input PolicyInp
 		return PolicyView{}, err
 	}
 	p, err := o.Store.CreatePolicy(ctx, catalog.NewPolicy{Org: org, PolicySpec: spec, By: a.User})
-	return o.view(ctx, a, p, err)
+	return o.written(ctx, a, p, err)
 }
 
 // Get returns one policy.
@@ -112,7 +115,7 @@ func (o Policies) Replace(
 		return PolicyView{}, err
 	}
 	p, err := o.Store.UpdatePolicy(ctx, org, id, expected, spec, a.User)
-	return o.view(ctx, a, p, err)
+	return o.written(ctx, a, p, err)
 }
 
 // Patch changes some fields. The text of a policy with a definition is generated again if
@@ -136,7 +139,7 @@ func (o Policies) Patch(
 		return PolicyView{}, err
 	}
 	p, err := o.Store.UpdatePolicy(ctx, org, id, expected, spec, a.User)
-	return o.view(ctx, a, p, err)
+	return o.written(ctx, a, p, err)
 }
 
 // patched returns old with a patch applied. A patch of enabled alone checks nothing else,
@@ -195,6 +198,15 @@ func (o Policies) History(
 	return o.Store.PolicyHistory(ctx, org, id, page)
 }
 
+// written adds the table's name and the warnings about a policy that was just written.
+func (o Policies) written(ctx context.Context, a caller.Identity, p catalog.Policy, err error) (PolicyView, error) {
+	v, err := o.view(ctx, a, p, err)
+	if err == nil {
+		v.Warnings = o.warnings(ctx, a.Viewer, p)
+	}
+	return v, err
+}
+
 // view adds the table's name, which a policy of all tables lacks.
 func (o Policies) view(ctx context.Context, a caller.Identity, p catalog.Policy, err error) (PolicyView, error) {
 	v := PolicyView{Policy: p}
@@ -249,6 +261,9 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 		}
 		kind := policy.Kind(spec.Kind)
 		if err := parsed.Suits(kind, spec.Column, columns); err != nil {
+			return spec, err
+		}
+		if err := parsed.CheckTypes(columns); err != nil {
 			return spec, err
 		}
 		spec.Text = input.Text

@@ -7,6 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -14,6 +15,7 @@ import (
 // Simulation shows authors of policies what another member sees of a table.
 type Simulation struct {
 	Store   catalog.Store
+	Lake    *lake.Lake
 	Tables  access.Tables
 	Queries *query.Service
 }
@@ -37,6 +39,8 @@ type Simulated struct {
 	Masks         map[string]string
 	// Policies are the policies that were applied.
 	Policies []catalog.Policy
+	// Warnings are those about the policies on the table.
+	Warnings []PolicyWarning
 }
 
 // Run compiles the subject's policies and counts the rows that they allow. The caller
@@ -69,6 +73,13 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 	out := Simulated{
 		TableFQN: t.FQN(), Restricted: filter.Restricted, Predicate: filter.Predicate,
 		HiddenColumns: filter.HiddenColumns, Masks: filter.Masks, Policies: seen.Policies(),
+	}
+	columns, err := o.Lake.Columns(ctx, t)
+	if err != nil {
+		return Simulated{}, err
+	}
+	for _, p := range out.Policies {
+		out.Warnings = append(out.Warnings, warningsOver(p, t.FQN(), columns)...)
 	}
 	out.VisibleRows, err = o.Queries.CountRows(ctx, seen)
 	return out, err

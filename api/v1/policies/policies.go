@@ -14,7 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-type policy struct {
+// Policy is a policy as replies contain it.
+type Policy struct {
 	ID         string                        `json:"id" format:"uuid"`
 	TableFqn   *string                       `json:"tableFqn" doc:"null for a policy of every table"`
 	TableID    *string                       `json:"tableId"`
@@ -28,16 +29,41 @@ type policy struct {
 	UpdatedAt  *string                       `json:"updatedAt"`
 }
 
-func policyOf(v admin.PolicyView) policy {
-	return policy{
+func policyOf(v admin.PolicyView) Policy {
+	return Policy{
 		ID: string(v.ID), TableFqn: v1.Pointer(v.TableFQN), TableID: v1.Pointer(v.Table), ColumnName: v1.Pointer(v.Column), Kind: string(v.Kind),
 		PolicyText: v.Text, Definition: definitionOf(v.Definition), Enabled: v.Enabled, Version: v.Version,
 		CreatedAt: v1.Timestamp(v.CreatedAt), UpdatedAt: v1.Timestamp(v.UpdatedAt),
 	}
 }
 
+// warning is a part of a policy that decides less about the rows of some tables than it seems to.
+type warning struct {
+	PolicyID   string   `json:"policyId" format:"uuid"`
+	Code       string   `json:"code" enum:"wrong_type,out_of_range,missing_column,not_checked"`
+	ColumnName *string  `json:"columnName"`
+	Message    string   `json:"message"`
+	Tables     []string `json:"tables" doc:"The names of the first 100 tables that it is about"`
+	TableCount int      `json:"tableCount"`
+}
+
+func warningOf(w admin.PolicyWarning) warning {
+	return warning{PolicyID: string(w.Policy), Code: w.Code, ColumnName: v1.Pointer(w.Column), Message: w.Message,
+		Tables: append([]string{}, w.Tables...), TableCount: w.Count}
+}
+
+// writtenPolicy is a policy that was just written.
+type writtenPolicy struct {
+	Policy
+	Warnings []warning `json:"warnings" doc:"Tests that decide less than they seem to, on the tables that the caller sees"`
+}
+
+func writtenOf(v admin.PolicyView) writtenPolicy {
+	return writtenPolicy{Policy: policyOf(v), Warnings: v1.Map(v.Warnings, warningOf)}
+}
+
 type policyList struct {
-	Policies      []policy `json:"policies"`
+	Policies      []Policy `json:"policies"`
 	NextPageToken string   `json:"nextPageToken,omitempty"`
 }
 
@@ -180,9 +206,9 @@ func Routes(api huma.API, policies admin.Policies, simulation admin.Simulation) 
 	write := v1.Route{Tag: "Policies", Scope: auth.ScopePoliciesWrite, Camel: true}
 
 	v1.AddIn(api, write.With("POST", base, "createPolicy", "Create a policy").As201(),
-		func(ctx context.Context, org catalog.OrgID, in *createPolicyInput) (policy, error) {
+		func(ctx context.Context, org catalog.OrgID, in *createPolicyInput) (writtenPolicy, error) {
 			v, err := policies.Create(ctx, org, in.Body.input())
-			return policyOf(v), err
+			return writtenOf(v), err
 		})
 	v1.AddIn(api, read.With("GET", base, "listPolicies", "List policies"),
 		func(ctx context.Context, org catalog.OrgID, in *listPoliciesInput) (policyList, error) {
@@ -190,31 +216,31 @@ func Routes(api huma.API, policies admin.Policies, simulation admin.Simulation) 
 			return policyList{Policies: v1.Map(list.Items, policyOf), NextPageToken: list.Next}, err
 		})
 	v1.AddOne(api, read.With("GET", base+"/{id}", "getPolicy", "Fetch a policy"),
-		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, _ *PolicyPath) (policy, error) {
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, _ *PolicyPath) (Policy, error) {
 			v, err := policies.Get(ctx, org, id)
 			return policyOf(v), err
 		})
 	v1.AddOne(api, write.With("PUT", base+"/{id}", "replacePolicy", "Replace a policy"),
-		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *putPolicyInput) (policy, error) {
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *putPolicyInput) (writtenPolicy, error) {
 			version, err := in.version(in.Body.ExpectedVersion)
 			if err != nil {
-				return policy{}, err
+				return writtenPolicy{}, err
 			}
 			v, err := policies.Replace(ctx, org, id, version, in.Body.input())
-			return policyOf(v), err
+			return writtenOf(v), err
 		})
 	v1.AddOne(api, write.With("PATCH", base+"/{id}", "updatePolicy", "Update a policy"),
-		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *patchPolicyInput) (policy, error) {
+		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *patchPolicyInput) (writtenPolicy, error) {
 			version, err := in.version(in.Body.ExpectedVersion)
 			if err != nil {
-				return policy{}, err
+				return writtenPolicy{}, err
 			}
 			patch, err := in.patch()
 			if err != nil {
-				return policy{}, err
+				return writtenPolicy{}, err
 			}
 			v, err := policies.Patch(ctx, org, id, version, patch)
-			return policyOf(v), err
+			return writtenOf(v), err
 		})
 	v1.AddOne(api, write.With("DELETE", base+"/{id}", "deletePolicy", "Delete a policy"),
 		func(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, in *deletePolicyInput) (v1.Empty, error) {

@@ -30,6 +30,7 @@ type simulation struct {
 	HiddenColumns   []string          `json:"hiddenColumns" doc:"Columns that do not exist for the subject"`
 	MaskedColumns   []maskedColumn    `json:"maskedColumns"`
 	Policies        []EffectivePolicy `json:"policies"`
+	Warnings        []warning         `json:"warnings" doc:"Tests of the policies that decide less than they seem to"`
 }
 
 type maskedColumn struct {
@@ -56,6 +57,7 @@ func simulationOf(s admin.Simulated) simulation {
 	}
 	return simulation{TableFqn: s.TableFQN, Restricted: s.Restricted, Predicate: s.Predicate, VisibleRowCount: s.VisibleRows,
 		HiddenColumns: append([]string{}, s.HiddenColumns...), MaskedColumns: masked,
+		Warnings: v1.Map(s.Warnings, warningOf),
 		Policies: v1.Map(s.Policies, func(p catalog.Policy) EffectivePolicy {
 			return EffectivePolicy{ID: v1.Pointer(p.ID), Kind: string(p.Kind), ColumnName: v1.Pointer(p.Column)}
 		})}

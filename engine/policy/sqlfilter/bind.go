@@ -10,18 +10,28 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// unknownColumn is a name that no policy can contain, because it is not valid UTF-8.
-const unknownColumn = "\xffunknown"
+// The columns of replaced tests have names that no policy can contain, because they are not valid
+// UTF-8.
+const (
+	unknownColumn  = "\xffunknown"
+	mistypedColumn = "\xffmistyped"
+)
 
-// unknownNode replaces a test that cannot be decided.
-var unknownNode ast.IsNode = ast.NodeTypeAccess{StrOpNode: ast.StrOpNode{
-	Arg: ast.NodeTypeVariable{Name: "resource"}, Value: unknownColumn,
-}}
+var (
+	// unknownNode replaces a test that cannot be decided.
+	unknownNode = reading(unknownColumn)
+	// mistypedNode replaces a test that cannot be decided because of the types of its operands.
+	mistypedNode = reading(mistypedColumn)
+)
+
+func reading(column types.String) ast.IsNode {
+	return ast.NodeTypeAccess{StrOpNode: ast.StrOpNode{Arg: ast.NodeTypeVariable{Name: "resource"}, Value: column}}
+}
 
 // residual folds a policy for one user. The result depends on the row only; keep is
 // false if the policy cannot apply to any row.
-func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
-	b := binder{user.Attributes, p.Effect == ast.EffectForbid}
+func residual(p *ast.Policy, user Principal, t *sqlTerms) (out *ast.Policy, keep bool) {
+	b := binder{user.Attributes, p.Effect == ast.EffectForbid, t}
 	bound := *p
 	bound.Conditions = nil
 	if body := joinConditions(p); body != nil {
@@ -76,6 +86,8 @@ type binder struct {
 	// kleene makes a test of a missing attribute unknown as well. Otherwise Cedar evaluates the
 	// test and fails.
 	kleene bool
+	// terms holds the columns, and how literals are read.
+	terms *sqlTerms
 }
 
 // value returns the attribute that an operand names. If the attribute is missing, it
@@ -99,6 +111,11 @@ func (b binder) bind(n ast.IsNode) ast.IsNode {
 		return ast.NodeTypeAnd{BinaryNode: ast.BinaryNode{Left: b.bind(n.Left), Right: b.bind(n.Right)}}
 	case ast.NodeTypeOr:
 		return ast.NodeTypeOr{BinaryNode: ast.BinaryNode{Left: b.bind(n.Left), Right: b.bind(n.Right)}}
+	}
+	if !policy.Decidable(n, b.terms.columns, b.terms.reading) {
+		return mistypedNode
+	}
+	switch n := n.(type) {
 	case ast.NodeTypeContains:
 		return b.contains(n)
 	case ast.NodeTypeLike:

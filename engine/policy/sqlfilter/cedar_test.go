@@ -212,6 +212,8 @@ type expression struct {
 	op   string
 	kids []expression
 	atom string
+	// foreign names the column of an atom whose operands have different types.
+	foreign string
 }
 
 func (e expression) String() string {

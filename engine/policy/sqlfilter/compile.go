@@ -22,8 +22,9 @@ type Policy struct {
 	ID      string
 	Version int64
 	Kind    policy.Kind
-	// Text is the Cedar text.
-	Text string
+	// Text is the Cedar text, and Reading is how its literals are read.
+	Text    string
+	Reading policy.Reading
 	// ColumnName is the column that policies of kinds cls and mask apply to.
 	ColumnName string
 	// Uncertain, if not nil, reports that the absence of a column from the [Request]
@@ -127,7 +128,7 @@ func (c *compiler) add(p Policy) error {
 		return c.column(p, parsed)
 	}
 	terms := *c.terms
-	terms.uncertain = p.Uncertain
+	terms.uncertain, terms.reading = p.Uncertain, p.Reading
 	body, err := rowTruth(parsed.Tree, c.req.Principal, &terms)
 	if err != nil {
 		return err
@@ -164,8 +165,8 @@ func rowFilter(visible *predicate) (Filter, error) {
 }
 
 // rowTruth returns the truth of a policy's scope and conditions for one user.
-func rowTruth(p *ast.Policy, user Principal, t terms) (truth, error) {
-	rest, keep := residual(p, user)
+func rowTruth(p *ast.Policy, user Principal, t *sqlTerms) (truth, error) {
+	rest, keep := residual(p, user, t)
 	if !keep {
 		return constant(false), nil
 	}

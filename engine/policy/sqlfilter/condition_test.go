@@ -109,8 +109,13 @@ func TestConditionOfPlainTestsIsExact(t *testing.T) {
 			return policy.Condition{Or: []policy.Condition{tree(depth - 1), tree(depth - 1)}}
 		}
 		d := definition(rt)
-		d.def.Condition = ptr(tree(2))
 		d.def.Subject = policy.Subject{Everyone: ptr(true)}
+		for range 5 {
+			d.def.Condition = ptr(tree(2))
+			if d.def.Validate(policy.KindRLS, d.column, columns) == nil {
+				break
+			}
+		}
 		if d.def.Validate(policy.KindRLS, d.column, nil) != nil {
 			return
 		}
@@ -119,13 +124,19 @@ func TestConditionOfPlainTestsIsExact(t *testing.T) {
 		if d.def.Effect == policy.Forbid {
 			defs = append(defs, everything)
 		}
-		w := world{columns: columns, role: "analyst", attrs: attributes(rt)}
+		w := world{columns: columns, role: "analyst", attrs: attributes(rt), mistyped: new(bool)}
 		f, texts, err := compileAll(defs, w, true)
 		require.NoError(rt, err)
 		if !f.Restricted {
 			require.Equal(rt, engine.ConditionUnknown, f.Condition.Op)
 		}
 		seen := 0
+		for _, r := range all {
+			w.visible(defs, r)
+		}
+		if *w.mistyped {
+			return // the permit can show less than three-valued logic does
+		}
 		for i, r := range all {
 			visible := w.visible(defs, r)
 			require.Equal(rt, visible, satisfies(columns, f.Condition, r), "row %d %v\n%s\npredicate %s\ncondition %+v", i, r, texts, f.Predicate,

@@ -14,7 +14,7 @@ import (
 // columnName. One of another kind is valid with the column that the text's scope names.
 func Derive(p policy.Parsed, kind policy.Kind, columns []engine.Column) (policy.Definition, bool) {
 	column, _ := policy.ColumnScope(p.Tree)
-	if p.Suits(kind, column, columns) != nil {
+	if p.Suits(kind, column, columns) != nil || p.CheckTypes(columns) != nil || columns == nil && p.DependsOnReading() {
 		return policy.Definition{}, false
 	}
 	d, ok := guess(p.Tree)

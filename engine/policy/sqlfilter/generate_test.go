@@ -20,6 +20,7 @@ var columns = []engine.Column{
 	{Name: "level", Type: sqltype.BigInt, Nullable: true},
 	{Name: "tiny", Type: sqltype.TinyInt, Nullable: true},
 	{Name: "amount", Type: sqltype.MustParse("DECIMAL(10,2)"), Nullable: true},
+	{Name: "rate", Type: sqltype.MustParse("DECIMAL(3,1)"), Nullable: true},
 	{Name: "active", Type: sqltype.Boolean, Nullable: true},
 	{Name: "born", Type: sqltype.Date, Nullable: true},
 	{Name: "at", Type: sqltype.Timestamp, Nullable: true},
@@ -72,7 +73,7 @@ func fitting(t *rapid.T, column string) any {
 		return scalar(t)
 	}
 	switch column {
-	case "level", "tiny", "LEVEL", "amount":
+	case "level", "tiny", "LEVEL", "amount", "rate":
 		return json.Number(rapid.SampledFrom(numbers).Draw(t, "number"))
 	case "active":
 		return rapid.Bool().Draw(t, "bool")
@@ -87,8 +88,8 @@ var ops = []policy.Op{
 	policy.OpLike, policy.OpStartsWith, policy.OpContains, policy.OpIsNull, policy.OpIsNotNull,
 }
 
-var columnNames = []string{"Region", "region", "REGION", "level", "LEVEL", "tiny", "amount", "active", "born", "at", "seen", "score",
-	`in "odd" näme`, "missing"}
+var columnNames = []string{"Region", "region", "REGION", "level", "LEVEL", "tiny", "amount", "rate", "active", "born", "at", "seen",
+	"score", `in "odd" näme`, "missing"}
 
 var attributeNames = []string{"region", "level", "list", "odd name", "absent", "in"}
 
@@ -195,6 +196,7 @@ func rows() []row {
 		set("level", 6, n([]string{"0", "1", "-1", "5", "127", "300", "9223372036854775807", "-9223372036854775808"}[i%8]))
 		set("tiny", 5, n([]string{"0", "1", "127", "-128", "5"}[i%5]))
 		set("amount", 6, n([]string{"0", "1.5", "1.25", "-0.5", "99999999.99", "-99999999.99", "5"}[i%7]))
+		set("rate", 5, n([]string{"0.5", "-0.5", "99.9", "-99.9", "0"}[i%5]))
 		set("active", 4, i%3 == 0)
 		set("born", 6, at([]string{"2024-02-29", "1969-12-31", "0001-01-01", "9999-12-31"}[i%4]))
 		set("at", 5, at([]string{"2024-02-29T00:00:00Z", "2024-02-29T10:30:00Z", "2024-02-29T10:30:00.001Z", "1969-12-31T00:00:00Z",

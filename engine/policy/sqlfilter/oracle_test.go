@@ -40,6 +40,9 @@ type world struct {
 	columns []engine.Column
 	role    string
 	attrs   map[string]string
+	// mistyped, if not nil, becomes true when a permit tests a column that does not have the type of
+	// the test.
+	mistyped *bool
 }
 
 // visible is the whole semantics of a table's row policies.
@@ -49,6 +52,10 @@ func (w world) visible(defs []bound, r row) bool {
 	}
 	granted := false
 	for _, d := range defs {
+		w := w
+		if d.def.Effect == policy.Forbid {
+			w.mistyped = nil
+		}
 		v := min(w.subject(d, r), w.condition(d, d.def.Condition, r))
 		if d.def.Effect == policy.Forbid && v != no {
 			return false
@@ -170,7 +177,56 @@ func (w world) test(c policy.Condition, column string, r row) tri {
 			}
 		}
 	}
-	return compare(w.columns[i].Type.String(), c.Op, v, values)
+	typ := w.columns[i].Type.String()
+	if !comparable(typ, c.Op) || c.Attribute == nil && !isPattern(c.Op) && !typed(typ, values) {
+		if w.mistyped != nil {
+			*w.mistyped = true
+		}
+		return maybe
+	}
+	return compare(typ, c.Op, v, values)
+}
+
+// isPattern reports whether an operator matches text.
+func isPattern(op policy.Op) bool {
+	return op == policy.OpLike || op == policy.OpStartsWith || op == policy.OpContains
+}
+
+// comparable reports whether values of a type have the operator.
+func comparable(typ string, op policy.Op) bool {
+	switch op {
+	case policy.OpLt, policy.OpLte, policy.OpGt, policy.OpGte:
+		return typ != "VARCHAR" && typ != "BOOLEAN" && typ != "DOUBLE"
+	}
+	return typ == "VARCHAR" || typ != "DOUBLE" && !isPattern(op)
+}
+
+// typed reports whether values of a definition can be of a column's type, whatever its width. They
+// are of one type.
+func typed(typ string, values []any) bool {
+	for _, v := range values {
+		n, isNumber := v.(json.Number)
+		s, isString := v.(string)
+		_, isBool := v.(bool)
+		ok := false
+		switch {
+		case typ == "VARCHAR":
+			ok = isString
+		case typ == "BOOLEAN":
+			ok = isBool
+		case strings.HasPrefix(typ, "DECIMAL"):
+			_, ok = cast("DECIMAL(19,4)", v)
+			ok = ok || isNumber
+		case typ == "DATE" || strings.HasPrefix(typ, "TIMESTAMP"):
+			_, ok = instant(s)
+		default:
+			ok = isNumber && !strings.Contains(n.String(), ".")
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func list(raw string) ([]any, bool) {
@@ -230,6 +286,9 @@ func compare(typ string, op policy.Op, left any, operands []any) tri {
 	order := 0
 	for _, operand := range operands {
 		v, ok := cast(typ, operand)
+		if n, isNumber := operand.(json.Number); isNumber {
+			v, ok = new(big.Rat).SetString(n.String()) // exactly, whatever the width of the column
+		}
 		if !ok {
 			return maybe
 		}
@@ -328,6 +387,8 @@ func cast(typ string, v any) (any, bool) {
 	switch typ {
 	case "DECIMAL(10,2)":
 		return n, inside(n, 100, "9999999999")
+	case "DECIMAL(3,1)":
+		return n, inside(n, 10, "999")
 	case "DECIMAL(19,4)":
 		return n, inside(n, 10000, "9223372036854775807")
 	}

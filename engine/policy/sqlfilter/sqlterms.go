@@ -20,6 +20,8 @@ type sqlTerms struct {
 	readAs map[string]string
 	// uncertain is [Policy.Uncertain].
 	uncertain func(column string) bool
+	// reading is [Policy.Reading].
+	reading policy.Reading
 }
 
 var _ terms = (*sqlTerms)(nil)
@@ -39,10 +41,23 @@ func (t *sqlTerms) column(name string) (engine.Column, string, bool) {
 
 // missing returns the truth of a test of a column that does not exist.
 func (t *sqlTerms) missing(name string) truth {
-	if name == unknownColumn {
+	switch name {
+	case unknownColumn:
 		return unknown
+	case mistypedColumn:
+		return failure
 	}
 	return lacking
+}
+
+// value returns the value of an operand for a column of type typ. Only attributes are strings where
+// the column is not text: the binder has replaced tests of literals of another type. An attribute
+// must be a value of the type.
+func (t *sqlTerms) value(typ policy.ColumnType, v types.Value) (types.Value, bool) {
+	if s, ok := v.(types.String); ok {
+		return typ.Coerce(s)
+	}
+	return t.reading.Literal(typ, v)
 }
 
 func (t *sqlTerms) has(principal bool, name string) truth {
@@ -72,9 +87,13 @@ func (t *sqlTerms) compare(op policy.Op, l, r policy.Operand) truth {
 		return t.missing(l.Column)
 	}
 	typ := policy.Classify(c.Type)
-	v, ok := typ.Coerce(r.Value)
+	v, ok := t.value(typ, r.Value)
 	if !ok || !typ.Class.Supports(op) {
 		return unknownOf(c.Name)
+	}
+	op, v, holds := typ.Narrow(op, v)
+	if v == nil {
+		return everyValue(c.Name, sql, holds)
 	}
 	if b, ok := v.(types.Boolean); ok {
 		// Equality with either constant, never inequality, because equality allows pruning.
@@ -92,6 +111,15 @@ func (t *sqlTerms) compare(op policy.Op, l, r policy.Operand) truth {
 	}
 }
 
+// everyValue returns the truth of a test that has one result for all values of a column.
+func everyValue(column, sql string, holds bool) truth {
+	out := truth{yes: never, no: notNull(column, sql), errs: map[string]bool{column: true}}
+	if holds {
+		return out.not()
+	}
+	return out
+}
+
 func (t *sqlTerms) match(l policy.Operand, pieces []policy.Piece) truth {
 	if l.Column == "" {
 		return failure
@@ -101,10 +129,10 @@ func (t *sqlTerms) match(l policy.Operand, pieces []policy.Piece) truth {
 	case !ok:
 		return t.missing(l.Column)
 	case policy.Classify(c.Type).Class != policy.ClassText:
-		return unknownOf(c.Name)
+		return failure
 	}
 	if policy.MatchesAll(pieces) {
-		return truth{yes: notNull(c.Name, sql), no: never, errs: map[string]bool{c.Name: true}}
+		return everyValue(c.Name, sql, true)
 	}
 	test, ok := sqlMatch(sql, pieces)
 	if !ok {
@@ -136,29 +164,31 @@ func (t *sqlTerms) member(list, element policy.Operand) truth {
 	var literals []string
 	var values []types.Value
 	for _, item := range items {
-		v, ok := typ.Coerce(item)
+		v, ok := t.value(typ, item)
 		if !ok {
 			return unknownOf(c.Name)
+		}
+		if !typ.Has(v) {
+			continue
 		}
 		literals, values = append(literals, sqlLiteral(typ, v)), append(values, v)
 	}
 	slices.Sort(literals)
 	literals = slices.Compact(literals)
+	if len(literals) == 0 {
+		return everyValue(c.Name, sql, false)
+	}
 	out := truth{errs: map[string]bool{c.Name: true}}
 	switch len(literals) {
-	case 0:
-		out.yes, out.no = never, notNull(c.Name, sql)
 	case 1:
 		out.yes, out.no = testOf(sql+" = "+literals[0], c.Name), testOf(sql+" <> "+literals[0], c.Name)
 	default:
 		set := "(" + strings.Join(literals, ", ") + ")"
 		out.yes, out.no = testOf(sql+" IN "+set, c.Name), testOf(sql+" NOT IN "+set, c.Name)
 	}
-	if len(literals) > 0 {
-		exact := hasConditionValues(typ, values...)
-		out.yes.prunedBy(membershipOf(typ, c.Name, values), exact)
-		out.no.prunedBy(exclusionOf(typ, c.Name, values), exact)
-	}
+	exact := hasConditionValues(typ, values...)
+	out.yes.prunedBy(membershipOf(typ, c.Name, values), exact)
+	out.no.prunedBy(exclusionOf(typ, c.Name, values), exact)
 	return out
 }
 
