@@ -34,8 +34,6 @@ var (
 	// ErrScopeEscalation is returned for a key that would have more scopes than its
 	// creator: 403.
 	ErrScopeEscalation = fmt.Errorf("%w: scope escalation", ErrForbidden)
-	// ErrExpiryEscalation is returned for a key that would outlive its creator: 403.
-	ErrExpiryEscalation = fmt.Errorf("%w: expiry escalation", ErrForbidden)
 	// ErrWorkspaceEscalation is returned for a key that would reach more workspaces
 	// than its creator: 403.
 	ErrWorkspaceEscalation = fmt.Errorf("%w: workspace escalation", ErrForbidden)

@@ -1,10 +1,6 @@
 package auth
 
-import (
-	"time"
-
-	"github.com/google/uuid"
-)
+import "github.com/google/uuid"
 
 // Method is the kind of credential that a principal presented.
 type Method string
@@ -26,8 +22,6 @@ type Principal struct {
 	UserID uuid.UUID
 	// KeyID is the API key in use; nil for a JWT.
 	KeyID *uuid.UUID
-	// KeyExpiresAt is the expiry of that key. It is unused for a JWT.
-	KeyExpiresAt time.Time
 	// SessionID is the sign-in that a JWT of the server's own issuer comes from, else
 	// [uuid.Nil].
 	SessionID uuid.UUID
@@ -110,21 +104,4 @@ func (p Principal) CheckGrant(wanted ScopeSet) error {
 		return nil
 	}
 	return ErrScopeEscalation
-}
-
-// CheckExpiry returns [ErrExpiryEscalation] if a key that expires at the given time
-// would outlive its creator. A signed-in person has no such limit.
-func (p Principal) CheckExpiry(expires time.Time) error {
-	if p.Method == MethodJWT || !expires.After(p.KeyExpiresAt) {
-		return nil
-	}
-	return ErrExpiryEscalation
-}
-
-// LongestExpiry returns the earlier of wanted and the expiry of the key in use.
-func (p Principal) LongestExpiry(wanted time.Time) time.Time {
-	if p.CheckExpiry(wanted) != nil {
-		return p.KeyExpiresAt
-	}
-	return wanted
 }

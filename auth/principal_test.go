@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -66,20 +65,6 @@ func TestKeyManagement(t *testing.T) {
 	require.False(t, program.MayManageOwnKeys(), "a program of an organisation")
 	program.Scopes = auth.NewScopeSet(auth.ScopeAPIKeysCreate)
 	require.True(t, program.MayManageOwnKeys())
-}
-
-// Only keys that people create may have any life. All other principals are limited.
-func TestKeysEndWithTheirCreator(t *testing.T) {
-	now := time.Now()
-	key := auth.Principal{Method: auth.MethodAPIKey, KeyExpiresAt: now}
-	require.NoError(t, key.CheckExpiry(now))
-	require.ErrorIs(t, key.CheckExpiry(now.Add(1)), auth.ErrExpiryEscalation)
-	require.Equal(t, now, key.LongestExpiry(now.Add(time.Hour)))
-	require.Equal(t, now.Add(-1), key.LongestExpiry(now.Add(-1)))
-	person := auth.Principal{Method: auth.MethodJWT}
-	require.NoError(t, person.CheckExpiry(now))
-	require.Equal(t, now, person.LongestExpiry(now))
-	require.ErrorIs(t, auth.Principal{}.CheckExpiry(now), auth.ErrExpiryEscalation)
 }
 
 func TestPrincipalInContext(t *testing.T) {

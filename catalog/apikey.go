@@ -32,6 +32,9 @@ type APIKey struct {
 	RevokedAt time.Time
 	// Successor is the key that replaced this one in a rotation, or empty.
 	Successor KeyID
+	// CommandLine reports that the command line printed the key, which then stands for a
+	// person: what it makes does not end with it.
+	CommandLine bool
 }
 
 // Revoked reports whether the key was revoked.
@@ -67,6 +70,13 @@ type NewAPIKey struct {
 	// store fills in the default workspace.
 	AllWorkspaces bool
 	ExpiresAt     time.Time
+	// Shorten lets the store choose an earlier end than ExpiresAt: that of the maker, or of
+	// the service account that the key is for. A rotation always does.
+	Shorten bool
+	// CommandLine marks a key that the command line prints. A rotation ignores it.
+	CommandLine bool
+	// Maker is what the key is made with.
+	Maker Maker
 }
 
 // Validate returns nil or [FieldErrors]. It does not check whether the scopes exist;

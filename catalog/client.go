@@ -39,6 +39,17 @@ type Client struct {
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// EndsAt is when the client ends with the API key that it was made with, and
+	// SecretEndsAt the same for its secret. They are zero for one that is bound to no key.
+	EndsAt, SecretEndsAt time.Time
+}
+
+// Ends returns the earlier of EndsAt and SecretEndsAt, or zero.
+func (c Client) Ends() time.Time {
+	if c.EndsAt.IsZero() || !c.SecretEndsAt.IsZero() && c.SecretEndsAt.Before(c.EndsAt) {
+		return c.SecretEndsAt
+	}
+	return c.EndsAt
 }
 
 // Public reports whether the client has no secret.
@@ -53,6 +64,8 @@ type NewClient struct {
 	RedirectURIs []string
 	Scopes       []string
 	By           UserID
+	// Maker is what the client is made with.
+	Maker Maker
 }
 
 // The bounds of a client.
@@ -156,6 +169,8 @@ type ServiceAccount struct {
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// EndsAt and SecretEndsAt are those of the client; see [Client].
+	EndsAt, SecretEndsAt time.Time
 }
 
 // NewServiceAccount is the input of [ServiceAccounts.CreateServiceAccount].
@@ -166,6 +181,8 @@ type NewServiceAccount struct {
 	SecretHash []byte
 	Scopes     []string
 	By         UserID
+	// Maker is what the account is made with.
+	Maker Maker
 }
 
 // Validate returns nil or [FieldErrors].

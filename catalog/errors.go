@@ -68,8 +68,9 @@ var (
 	// rename of a dropped table or the adoption of an unchanged identity. It becomes
 	// 409.
 	ErrTableState = errors.New("table state does not allow this")
-	// ErrRevoked is returned by the rotation of a revoked key. It becomes 409.
-	ErrRevoked = errors.New("api key revoked")
+	// ErrRevoked is returned by the rotation of a revoked key, and for credentials that are
+	// made with or for one that has ended. It becomes 409.
+	ErrRevoked = errors.New("credential revoked or expired")
 	// ErrOperationLive is returned by the removal of an operation that has not ended.
 	// Cancel it, wait, retry. It becomes 409.
 	ErrOperationLive = errors.New("operation has not ended")

@@ -33,6 +33,8 @@ type NewInvitation struct {
 	TokenHash [32]byte
 	InvitedBy UserID
 	ExpiresAt time.Time
+	// Maker is what the invitation is made with. The invitation expires with it.
+	Maker Maker
 }
 
 // Validate returns nil or [FieldErrors].

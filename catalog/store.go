@@ -186,8 +186,9 @@ type Constraints interface {
 type APIKeys interface {
 	// CreateAPIKey creates a key. It returns [ErrExists] with field key_prefix if the
 	// prefix is taken (make another key and retry), [ErrNotFound] if the owner is not a
-	// member of the organisation or of the workspace, and [FieldErrors] for
-	// AllWorkspaces with a workspace other than the default one.
+	// member of the organisation or of the workspace, [FieldErrors] for AllWorkspaces with
+	// a workspace other than the default one, [ErrOutlivesMaker] for an end later than the
+	// maker's or the service account's, and [ErrRevoked] if one of these has ended.
 	CreateAPIKey(ctx context.Context, key NewAPIKey) (APIKey, error)
 	// APIKeyByPrefix finds a key in any organisation, for authentication.
 	// Revoked and expired keys are returned too.
@@ -195,12 +196,18 @@ type APIKeys interface {
 	APIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
 	// ListAPIKeys lists keys, oldest first.
 	ListAPIKeys(ctx context.Context, org OrgID, filter APIKeyFilter, page Page) (List[APIKey], error)
-	// RevokeAPIKey revokes a key immediately. Idempotent: the time of the first call is
-	// retained.
+	// ListEndings returns what ends with a key, at most [MaxEndings].
+	ListEndings(ctx context.Context, org OrgID, key KeyID) ([]Ending, error)
+	// TakeUnboundCredentials counts what an earlier release made in each organisation. Each
+	// credential is counted in one call only.
+	TakeUnboundCredentials(ctx context.Context) ([]UnboundCredentials, error)
+	// RevokeAPIKey revokes a key immediately, and all that ends with it. Idempotent: the
+	// time of the first call is retained.
 	RevokeAPIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
 	// RotateAPIKey creates and returns a successor of a key, which then expires after
 	// grace at the latest. The successor has the user, organisation and workspaces of
-	// the old key and expires no later than the old key would have. It returns
+	// the old key and expires no later than the old key would have, nor than its maker.
+	// What would have ended with the old key ends with the successor. It returns
 	// [ErrRevoked] for a revoked or expired key, and [ErrExists] with field successor
 	// for a key that has a successor.
 	RotateAPIKey(ctx context.Context, org OrgID, key KeyID, successor NewAPIKey, grace time.Duration) (APIKey, error)

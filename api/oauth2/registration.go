@@ -110,8 +110,11 @@ func (g Registration) create(w http.ResponseWriter, r *http.Request, issuer stri
 	}
 	out := metadataOf(created, issuer)
 	if secret != "" {
-		never := int64(0)
-		out.ClientSecret, out.SecretExpiresAt = secret, &never
+		expires := int64(0) // never
+		if !created.SecretEndsAt.IsZero() {
+			expires = created.SecretEndsAt.Unix()
+		}
+		out.ClientSecret, out.SecretExpiresAt = secret, &expires
 	}
 	w.Header().Set("Content-Type", "application/json")
 	write(w, http.StatusCreated, out)

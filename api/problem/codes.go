@@ -79,7 +79,6 @@ var Codes = []Code{
 			"acceptance of invitations."},
 	{"insufficient_scope", 403, "The credential or role lacks a scope that this needs.", "details name the scope."},
 	{"scope_escalation", 403, "Nobody can grant scopes beyond their own.", "The requested scopes go beyond the caller's."},
-	{"expiry_escalation", 403, "An API key cannot outlive its creator.", "The requested expiry is later than that of the API key in use."},
 	{"workspace_escalation", 403, "An API key cannot reach further than its creator.",
 		"The API key in use does not reach all workspaces of the key to be created or rotated."},
 	{"role_escalation", 403, "Nobody can grant a role above their own.",
@@ -180,7 +179,8 @@ var Codes = []Code{
 	{"source_not_shared", 409, "The table with the allowed values is not visible to everybody.",
 		"A domain takes its values from a table that is no longer visible to everybody who sees the column's table. Give the column another " +
 			"domain, or share the table."},
-	{"credential_not_usable", 409, "The API key is revoked and cannot be rotated.", "Create a new key."},
+	{"credential_not_usable", 409, "The credential is revoked or has expired.",
+		"The API key that is to be rotated has ended, or the API key, service account or client that a credential is for. Create a new one."},
 	{"policy_not_usable", 409, "A policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
 	{"query_cancelled", 409, "The query was cancelled.", "While it ran, the API key was revoked or expired, the user was removed or got " +
 		"another role or other attributes, or a table that it reads was removed, left the workspaces of the user or got other policies. " +

@@ -23,6 +23,7 @@ var exempt = map[string]string{
 	"api/ops/access.ErrRowsFiltered":      "is a catalog.DeniedError",
 	"api/ops/access.ErrTableIdentity":     "the same value as lake.ErrTableIdentity",
 	"api/ops/access.ErrTableVanished":     "the same value as lake.ErrTableVanished",
+	"catalog.ErrOutlivesMaker":            "becomes a fault of the field, by api/ops/admin",
 	"api/ops/revocation.ErrRevoked":       "becomes revocation.ErrQueryCancelled",
 	"api/problem.ErrNoCredential":         "is an auth.ErrUnauthenticated with a challenge of its own",
 	"api/result.ErrBroken":                "comes after the status line; the connection is cut instead",

@@ -49,7 +49,6 @@ var rows = []row{
 	{"auth.ErrOrganisationRequired", auth.ErrOrganisationRequired, "organisation_required"},
 	{"auth.ErrScopeMissing", auth.ErrScopeMissing, "insufficient_scope"},
 	{"auth.ErrScopeEscalation", auth.ErrScopeEscalation, "scope_escalation"},
-	{"auth.ErrExpiryEscalation", auth.ErrExpiryEscalation, "expiry_escalation"},
 	{"auth.ErrWorkspaceEscalation", auth.ErrWorkspaceEscalation, "workspace_escalation"},
 	{"auth.ErrForbidden", auth.ErrForbidden, "forbidden"},
 	{"auth.ErrUnknownScope", auth.ErrUnknownScope, "invalid_field"},

@@ -200,7 +200,6 @@ func principal(k Record, owner Owner) auth.Principal {
 		UserID: k.UserID,
 		KeyID:  &k.ID,
 
-		KeyExpiresAt:  k.ExpiresAt,
 		AllWorkspaces: k.AllWorkspaces,
 
 		Email:   owner.Email,

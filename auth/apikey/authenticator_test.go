@@ -132,7 +132,7 @@ func TestAuthenticateReturnsTheOwnerWithEffectiveScopes(t *testing.T) {
 	p, err := f.Authenticate(t.Context(), f.key.Reveal())
 	require.NoError(t, err)
 	require.Equal(t, auth.Principal{
-		OrgID: f.want.OrgID, UserID: f.want.UserID, KeyID: &f.want.ID, KeyExpiresAt: f.want.ExpiresAt, Email: "ada@example.com",
+		OrgID: f.want.OrgID, UserID: f.want.UserID, KeyID: &f.want.ID, Email: "ada@example.com",
 		Role:    auth.RoleEditor,
 		Granted: auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert),
 		Scopes:  auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert),

@@ -33,15 +33,18 @@ type accessClaims struct {
 }
 
 // accessToken signs an access token.
-func (s *Server) accessToken(ctx context.Context, g *granted, client string, scopes auth.ScopeSet) (string, error) {
+func (s *Server) accessToken(ctx context.Context, g *granted, client Client, scopes auth.ScopeSet) (string, error) {
 	now := s.now()
 	expiry := now.Add(AccessLife)
-	if expiry.After(g.session.ExpiresAt) {
-		expiry = g.session.ExpiresAt
+	for _, end := range []time.Time{g.session.ExpiresAt, client.Ends} {
+		if !end.IsZero() && expiry.After(end) {
+			expiry = end
+		}
 	}
+	g.life = expiry.Sub(now)
 	claims := accessClaims{
 		Issuer: s.issuer, Audience: jwt.Audience, Subject: g.session.User.String(), Expiry: expiry.Unix(), IssuedAt: now.Unix(),
-		ID: uuid.NewString(), Client: client, Session: g.session.ID.String(), Scope: scopes.String(),
+		ID: uuid.NewString(), Client: client.ID, Session: g.session.ID.String(), Scope: scopes.String(),
 	}
 	if g.org != uuid.Nil {
 		claims.Org = g.org.String()
@@ -86,7 +89,7 @@ func (s *strategy) GenerateAccessToken(ctx context.Context, r fosite.Requester) 
 	if !ok || !known {
 		return "", "", errors.New("request has no session")
 	}
-	token, err = s.accessToken(ctx, g, client.ID, g.effective(client.Client))
+	token, err = s.accessToken(ctx, g, client.Client, g.effective(client.Client))
 	return token, signature(token), err
 }
 
@@ -144,7 +147,7 @@ func (s *Server) Issue(ctx context.Context, of session.Session) (session.Tokens,
 		return session.Tokens{}, err
 	}
 	given := &granted{session: of, org: org, scopes: client.Scopes}
-	access, err := s.accessToken(ctx, given, client.ID, given.scopes)
+	access, err := s.accessToken(ctx, given, client, given.scopes)
 	if err != nil {
 		return session.Tokens{}, err
 	}
@@ -158,7 +161,7 @@ func (s *Server) Issue(ctx context.Context, of session.Session) (session.Tokens,
 	if err := s.grants.CreateGrant(ctx, hashOf(sig), stored); err != nil {
 		return session.Tokens{}, err
 	}
-	return session.Tokens{AccessToken: access, TokenType: "Bearer", ExpiresIn: int64(AccessLife / time.Second), RefreshToken: refresh,
+	return session.Tokens{AccessToken: access, TokenType: "Bearer", ExpiresIn: given.expiresIn(), RefreshToken: refresh,
 		Scope: given.scopes.String()}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/ory/fosite"
@@ -42,9 +43,11 @@ type Client struct {
 	// Service is the service account that the client acts as; [uuid.Nil] for a client
 	// that acts for people.
 	Service uuid.UUID
+	// Ends is when the client or its secret ends, or zero. No token is valid longer.
+	Ends time.Time
 }
 
-// Clients finds clients. Implementations are safe for concurrent use.
+// Clients finds clients, also those that have ended. Implementations are safe for concurrent use.
 type Clients interface {
 	// Client returns the client with an id, or an error that wraps [ErrUnknownClient].
 	Client(ctx context.Context, id string) (Client, error)
@@ -55,12 +58,15 @@ func firstParty() Client {
 	return Client{ID: FirstParty, Name: "Lakewarden", Scopes: auth.AllScopes()}
 }
 
-// find returns a client by its id.
+// find returns a client by its id. One that has ended is unknown.
 func (s *Server) find(ctx context.Context, id string) (Client, error) {
 	if id == FirstParty {
 		return firstParty(), nil
 	}
 	c, err := s.clients.Client(ctx, id)
+	if err == nil && !c.Ends.IsZero() && !s.now().Before(c.Ends) {
+		c, err = Client{}, ErrUnknownClient
+	}
 	if errors.Is(err, ErrUnknownClient) {
 		return c, fosite.ErrInvalidClient.WithHint("The client does not exist.").WithWrap(err)
 	}

@@ -27,7 +27,12 @@ type granted struct {
 	scopes auth.ScopeSet
 	// narrowed bounds the scopes of the next access token only.
 	narrowed *auth.ScopeSet
+	// life is that of the access token that was issued last.
+	life time.Duration
 }
+
+// expiresIn returns the life of the access token in whole seconds.
+func (g *granted) expiresIn() int64 { return int64(g.life / time.Second) }
 
 var _ fosite.Session = (*granted)(nil)
 

@@ -108,7 +108,7 @@ func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string
 	}
 	refresh, _ := response.GetExtra("refresh_token").(string)
 	return session.Tokens{
-		AccessToken: response.GetAccessToken(), TokenType: "Bearer", ExpiresIn: int64(AccessLife / time.Second), RefreshToken: refresh,
+		AccessToken: response.GetAccessToken(), TokenType: "Bearer", ExpiresIn: given.expiresIn(), RefreshToken: refresh,
 		Scope: given.effective(client.Client).String(),
 	}, nil
 }

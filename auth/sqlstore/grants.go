@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth/session"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -104,6 +105,9 @@ func (s *Store) ExchangeGrant(ctx context.Context, kind session.GrantKind, hash,
 		case successor.Session != found.grant.Session:
 			return catalog.FieldErrors{{Field: "session", Message: "must be that of the grant"}}
 		}
+		if err := s.bindSession(ctx, tx, found.session); err != nil {
+			return err
+		}
 		return s.insertGrant(ctx, tx, successorHash, successor)
 	})
 	switch {
@@ -112,5 +116,22 @@ func (s *Store) ExchangeGrant(ctx context.Context, kind session.GrantKind, hash,
 	case errors.Is(err, errTooManyGrants):
 		return s.exhausted(ctx, found.grant.Session)
 	}
+	return err
+}
+
+// bindSession binds a session to what its client and the client's secret are bound to. The
+// secret may be younger than the session, and whoever exchanges a grant knows it.
+func (s *Store) bindSession(ctx context.Context, tx sqldb.Session, of session.Session) error {
+	bound, err := lifetimes.FindClient(ctx, tx, of.Client)
+	if err != nil || bound.Free() {
+		return err
+	}
+	if bound.Check(s.db.Clock()) != nil {
+		return session.ErrNotFound
+	}
+	if err := lifetimes.Bind(ctx, tx, lifetimes.Session, of.ID.String(), bound); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "UPDATE token_sessions SET expires_at = ? WHERE id = ?", sqldb.Micros(bound.Cut(of.ExpiresAt)), of.ID.String())
 	return err
 }

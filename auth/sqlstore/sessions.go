@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/session"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -54,6 +55,14 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) (session.S
 	}
 	n.CreatedAt = s.db.Clock()
 	err := s.db.Transact(ctx, func(tx sqldb.Session) error {
+		bound, err := lifetimes.FindClient(ctx, tx, n.Client)
+		if err != nil {
+			return err
+		}
+		n.ExpiresAt = bound.Cut(n.ExpiresAt)
+		if err := lifetimes.Bind(ctx, tx, lifetimes.Session, n.ID.String(), bound); err != nil {
+			return err
+		}
 		return tx.Insert(ctx, "id", `INSERT INTO token_sessions (id, user_id, org_id, client_id, method, issuer, subject, provider_session,
 			created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			n.ID.String(), n.User.String(), idOrEmpty(n.Org), n.Client, n.Method, n.Issuer, n.Subject, n.ProviderSession,

@@ -40,7 +40,9 @@ func (s *Store) Expire(ctx context.Context) error {
 				return err
 			}
 		}
-		return nil
+		_, err := tx.Exec(ctx, `DELETE FROM credential_bindings WHERE kind = 'session'
+			AND NOT EXISTS (SELECT 1 FROM token_sessions t WHERE t.id = credential_bindings.id)`)
+		return err
 	})
 }
 

@@ -3,6 +3,8 @@ package authz
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -91,6 +93,19 @@ func (a actor) usesViewer(v catalog.Viewer, anyOf ...auth.Scope) error {
 		return &catalog.DeniedError{Reason: "viewer_mismatch"}
 	}
 	return a.in(v.Org, anyOf...)
+}
+
+// maker returns what credentials of the actor's making are bound to.
+func (a actor) maker() catalog.Maker {
+	switch p := a.principal; {
+	case a.system:
+		return catalog.Maker{}
+	case p.KeyID != nil:
+		return catalog.Maker{Key: catalog.KeyID(p.KeyID.String())}
+	case p.SessionID != uuid.Nil:
+		return catalog.Maker{Session: p.SessionID.String()}
+	}
+	return catalog.Maker{}
 }
 
 // signs checks that a change is made in the name of the actor.

@@ -35,9 +35,7 @@ func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none c
 		if err := a.principal.CheckGrant(auth.StoredScopes(key.Scopes)); err != nil {
 			return none, err
 		}
-		if err := a.principal.CheckExpiry(key.ExpiresAt); err != nil {
-			return none, err
-		}
+		key.Maker, key.CommandLine = a.maker(), false
 		reached, err := s.reaches(ctx, a, key.Workspace, key.AllWorkspaces)
 		switch {
 		case err != nil:
@@ -145,6 +143,22 @@ func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catal
 	return s.inner.ListAPIKeys(ctx, org, filter, page)
 }
 
+// ListEndings is open to the owner. Keys of others need users:write.
+func (s *Store) ListEndings(ctx context.Context, org catalog.OrgID, key catalog.KeyID) ([]catalog.Ending, error) {
+	if _, _, err := s.key(ctx, org, key); err != nil {
+		return nil, err
+	}
+	return s.inner.ListEndings(ctx, org, key)
+}
+
+// TakeUnboundCredentials is for the system, at its start.
+func (s *Store) TakeUnboundCredentials(ctx context.Context) ([]catalog.UnboundCredentials, error) {
+	if err := systemOnly(ctx); err != nil {
+		return nil, err
+	}
+	return s.inner.TakeUnboundCredentials(ctx)
+}
+
 // RevokeAPIKey is open to the owner. Keys of others need users:write.
 func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (catalog.APIKey, error) {
 	if _, _, err := s.key(ctx, org, key); err != nil {
@@ -155,7 +169,7 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 
 // RotateAPIKey is open to the owner only, because the new key acts as the owner. The
 // successor has no more scopes, no longer life and no more workspaces than the key it
-// replaces and than the actor's own credential. Otherwise a restricted key could rotate
+// replaces and than the actor's own credential, and ends with either. Otherwise a restricted key could rotate
 // a stronger one and learn the successor.
 func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey,
 	grace time.Duration) (none catalog.APIKey, err error) {
@@ -174,9 +188,7 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 		if !auth.StoredScopes(old.Scopes).Contains(wanted) || !a.principal.Granted.Contains(wanted) {
 			return none, auth.ErrScopeEscalation
 		}
-		if err := a.principal.CheckExpiry(successor.ExpiresAt); err != nil {
-			return none, err
-		}
+		successor.Maker = a.maker()
 		reached, err := s.reaches(ctx, a, old.Workspace, old.AllWorkspaces)
 		switch {
 		case err != nil:

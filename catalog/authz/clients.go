@@ -27,8 +27,12 @@ func overClients(ctx context.Context, org catalog.OrgID, by catalog.UserID, scop
 
 // CreateClient needs users:write, and scopes that do not exceed the actor's.
 func (s *Store) CreateClient(ctx context.Context, client catalog.NewClient) (catalog.Client, error) {
-	if _, err := overClients(ctx, client.Org, client.By, client.Scopes); err != nil {
+	a, err := overClients(ctx, client.Org, client.By, client.Scopes)
+	if err != nil {
 		return catalog.Client{}, err
+	}
+	if !a.system {
+		client.Maker = a.maker()
 	}
 	return s.inner.CreateClient(ctx, client)
 }
@@ -79,12 +83,14 @@ func (s *Store) UpdateClient(ctx context.Context, org catalog.OrgID, client cata
 
 // ReplaceClientSecret needs users:write. The actor learns the new secret, so neither the
 // client's scopes nor the role of its service account may exceed the actor's.
-func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte) error {
+func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte,
+	maker catalog.Maker) error {
 	a, err := overClients(ctx, org, "", nil)
 	if err != nil {
 		return err
 	}
 	if !a.system {
+		maker = a.maker()
 		c, err := s.overScopes(ctx, a, org, client)
 		if err != nil {
 			return err
@@ -95,7 +101,7 @@ func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, clie
 			}
 		}
 	}
-	return s.inner.ReplaceClientSecret(ctx, org, client, hash)
+	return s.inner.ReplaceClientSecret(ctx, org, client, hash, maker)
 }
 
 // overScopes returns a client of an organisation whose scopes do not exceed the actor's.
@@ -127,6 +133,9 @@ func (s *Store) CreateServiceAccount(ctx context.Context, account catalog.NewSer
 	}
 	if err := a.grants(auth.Role(account.Role), a.principal.Role); err != nil {
 		return none, err
+	}
+	if !a.system {
+		account.Maker = a.maker()
 	}
 	return s.inner.CreateServiceAccount(ctx, account)
 }

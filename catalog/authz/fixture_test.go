@@ -267,14 +267,28 @@ func narrow(p auth.Principal, scopes ...auth.Scope) auth.Principal {
 	return p
 }
 
+const day = 24 * time.Hour
+
 // asKey returns the principal of an API key of the same person with the same scopes.
 func asKey(p auth.Principal, workspace catalog.WorkspaceID) auth.Principal {
 	id := uuid.New()
-	p.Method, p.KeyID, p.KeyExpiresAt = auth.MethodAPIKey, &id, time.Now().Add(24*time.Hour)
+	p.Method, p.KeyID = auth.MethodAPIKey, &id
 	if workspace != "" {
 		parsed := uuid.MustParse(string(workspace))
 		p.WorkspaceID = &parsed
 	}
+	return p
+}
+
+// stored stores the key of a principal, which can then make credentials.
+func (f *fixture) stored(p auth.Principal, life time.Duration) auth.Principal {
+	f.Helper()
+	prefix := "lw_" + p.KeyID.String()[:8]
+	_, err := f.inner.CreateAPIKey(context.Background(), catalog.NewAPIKey{
+		ID: catalog.KeyID(p.KeyID.String()), Org: catalog.OrgID(p.OrgID.String()), User: catalog.UserID(p.UserID.String()), Name: "made",
+		Prefix: prefix, Hash: sha256.Sum256([]byte(prefix)), Scopes: []string{"org:read"}, ExpiresAt: time.Now().Add(life),
+	})
+	require.NoError(f, err)
 	return p
 }
 

@@ -22,6 +22,9 @@ func (s *Store) CreateInvitation(ctx context.Context, invitation catalog.NewInvi
 	if err := a.confers(auth.Role(invitation.Role), ""); err != nil {
 		return none, err
 	}
+	if !a.system {
+		invitation.Maker = a.maker()
+	}
 	return s.inner.CreateInvitation(ctx, invitation)
 }
 

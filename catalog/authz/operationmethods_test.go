@@ -17,6 +17,7 @@ var methods = func() map[string]method {
 	maps.Copy(all, sharingMethods)
 	maps.Copy(all, moveMethods)
 	maps.Copy(all, identityMethods)
+	maps.Copy(all, keyMethods)
 	maps.Copy(all, organisationMethods)
 	maps.Copy(all, providerMethods)
 	maps.Copy(all, singleSignOnMethods)

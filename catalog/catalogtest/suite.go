@@ -110,6 +110,7 @@ func Run(t *testing.T, config Config) {
 		{"use of models", analysisUse},
 		{"keys", keys},
 		{"key rotation", keyRotation},
+		{"lifetimes", lifetimes},
 		{"operations", operations},
 		{"cancelled operations", cancelledOperations},
 		{"lost operations", lostOperations},

@@ -26,7 +26,8 @@ func (s Source) Client(ctx context.Context, text string) (oauth.Client, error) {
 	case err != nil:
 		return oauth.Client{}, fmt.Errorf("%w: look up client: %w", auth.ErrUnavailable, err)
 	}
-	out := oauth.Client{ID: text, Name: c.Name, SecretHash: c.SecretHash, RedirectURIs: c.RedirectURIs, Scopes: auth.StoredScopes(c.Scopes)}
+	out := oauth.Client{ID: text, Name: c.Name, SecretHash: c.SecretHash, RedirectURIs: c.RedirectURIs, Scopes: auth.StoredScopes(c.Scopes),
+		Ends: c.Ends()}
 	var ids ids
 	out.Org = ids.parse(string(c.Org))
 	if c.User != "" {

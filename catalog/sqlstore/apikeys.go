@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
 const selectKey = `SELECT k.id, k.org_id, k.user_id, k.name, k.key_prefix, k.key_hash, k.scopes, k.workspace_id, k.all_workspaces,
-	k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.successor_id FROM api_keys k`
+	k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.successor_id, k.command_line FROM api_keys k`
 
 func scanKey(r sqldb.Row) (k catalog.APIKey, err error) {
 	var hash []byte
 	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, sqldb.JSON(&k.Scopes), &k.Workspace, &k.AllWorkspaces,
-		sqldb.Time(&k.ExpiresAt), sqldb.Time(&k.LastUsedAt), sqldb.Time(&k.CreatedAt), sqldb.Time(&k.RevokedAt), &k.Successor)
+		sqldb.Time(&k.ExpiresAt), sqldb.Time(&k.LastUsedAt), sqldb.Time(&k.CreatedAt), sqldb.Time(&k.RevokedAt), &k.Successor,
+		&k.CommandLine)
 	if err == nil && len(hash) != len(k.Hash) {
 		err = fmt.Errorf("api key hash of %d bytes", len(hash))
 	}
@@ -28,8 +30,23 @@ func apiKey(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.
 	return sqldb.One(ctx, s, scanKey, selectKey+" WHERE k.org_id = ? AND k.id = ? AND "+sqldb.LiveOrg("k.org_id"), org, id)
 }
 
-// insertKey inserts a key and checks its owner and workspace in the same transaction.
-func (s *Store) insertKey(ctx context.Context, tx sqldb.Session, n catalog.NewAPIKey) (none catalog.APIKey, err error) {
+// insertKey inserts a key that is bound to others, and checks its owner and workspace in the
+// same transaction.
+func (s *Store) insertKey(ctx context.Context, tx sqldb.Session, n catalog.NewAPIKey, bound lifetimes.Bound) (none catalog.APIKey,
+	err error) {
+	account, err := lifetimes.FindAccount(ctx, tx, n.Org, n.User)
+	if err != nil {
+		return none, err
+	}
+	bound = bound.And(account)
+	if err := bound.Check(s.db.Clock()); err != nil {
+		return none, err
+	}
+	latest := bound.Cut(n.ExpiresAt)
+	if latest.Before(n.ExpiresAt) && !n.Shorten {
+		return none, &catalog.OutlivesMakerError{Ends: latest}
+	}
+	n.ExpiresAt = latest
 	if err := n.Validate(s.db.Clock()); err != nil {
 		return none, err
 	}
@@ -50,10 +67,13 @@ func (s *Store) insertKey(ctx context.Context, tx sqldb.Session, n catalog.NewAP
 		}
 	}
 	err = tx.Insert(ctx, "key_prefix", `INSERT INTO api_keys (id, org_id, user_id, name, key_prefix, key_hash, scopes,
-		workspace_id, all_workspaces, expires_at, created_at, successor_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
+		workspace_id, all_workspaces, expires_at, created_at, successor_id, command_line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?)`,
 		n.ID, n.Org, n.User, n.Name, n.Prefix, n.Hash[:], sqldb.JSONText(catalog.NormaliseScopes(n.Scopes)),
-		n.Workspace, n.AllWorkspaces, sqldb.Micros(n.ExpiresAt), sqldb.Micros(s.db.Clock()))
+		n.Workspace, n.AllWorkspaces, sqldb.Micros(n.ExpiresAt), sqldb.Micros(s.db.Clock()), n.CommandLine)
 	if err != nil {
+		return none, err
+	}
+	if err := lifetimes.Bind(ctx, tx, lifetimes.Key, string(n.ID), bound); err != nil {
 		return none, err
 	}
 	return apiKey(ctx, tx, n.Org, n.ID)
@@ -72,7 +92,11 @@ func everyWorkspace(ctx context.Context, tx sqldb.Session, n catalog.NewAPIKey) 
 // CreateAPIKey implements [catalog.APIKeys].
 func (s *Store) CreateAPIKey(ctx context.Context, n catalog.NewAPIKey) (created catalog.APIKey, err error) {
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
-		created, err = s.insertKey(ctx, tx, n)
+		bound, err := lifetimes.Of(ctx, tx, s.db.Clock(), n.Maker)
+		if err != nil {
+			return err
+		}
+		created, err = s.insertKey(ctx, tx, n, bound)
 		return err
 	})
 	return created, err
@@ -115,10 +139,30 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 		if _, err := tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", sqldb.Micros(s.db.Clock()), id); err != nil {
 			return err
 		}
+		if err := lifetimes.End(ctx, tx, s.db.Clock(), org); err != nil {
+			return err
+		}
 		revoked, err = apiKey(ctx, tx, org, id)
 		return err
 	})
 	return revoked, err
+}
+
+// ListEndings implements [catalog.APIKeys].
+func (s *Store) ListEndings(ctx context.Context, org catalog.OrgID, id catalog.KeyID) ([]catalog.Ending, error) {
+	if _, err := apiKey(ctx, s.db.Read(), org, id); err != nil {
+		return nil, err
+	}
+	return lifetimes.List(ctx, s.db.Read(), s.db.Clock(), id)
+}
+
+// TakeUnboundCredentials implements [catalog.APIKeys].
+func (s *Store) TakeUnboundCredentials(ctx context.Context) (found []catalog.UnboundCredentials, err error) {
+	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+		found, err = lifetimes.TakeUnbound(ctx, tx, s.db.Clock())
+		return err
+	})
+	return found, err
 }
 
 // RotateAPIKey implements [catalog.APIKeys].
@@ -146,7 +190,15 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 		if old.ExpiresAt.Before(successor.ExpiresAt) {
 			successor.ExpiresAt = old.ExpiresAt
 		}
-		if created, err = s.insertKey(ctx, tx, successor); err != nil {
+		bound, err := s.boundSuccessor(ctx, tx, old, successor.Maker)
+		if err != nil {
+			return err
+		}
+		successor.Shorten, successor.CommandLine = true, old.CommandLine && bound.Free()
+		if created, err = s.insertKey(ctx, tx, successor, bound); err != nil {
+			return err
+		}
+		if err := lifetimes.HandOver(ctx, tx, old.ID, created, bound); err != nil {
 			return err
 		}
 		expires := now.Add(grace)
@@ -158,6 +210,19 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 		return err
 	})
 	return created, err
+}
+
+// boundSuccessor returns what the successor of a key is bound to: what the key is bound to, and
+// the key that rotates it, unless a key rotates itself.
+func (s *Store) boundSuccessor(ctx context.Context, tx sqldb.Session, old catalog.APIKey, maker catalog.Maker) (b lifetimes.Bound,
+	err error) {
+	if maker.Key != old.ID {
+		if b, err = lifetimes.Of(ctx, tx, s.db.Clock(), maker); err != nil {
+			return b, err
+		}
+	}
+	found, err := lifetimes.Find(ctx, tx, lifetimes.Key, string(old.ID))
+	return b.And(found).Without(old.ID), err
 }
 
 // TouchAPIKeys implements [catalog.APIKeys]. It waits for no key that another transaction

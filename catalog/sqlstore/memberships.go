@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -186,7 +187,12 @@ func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalo
 				return err
 			}
 		}
+		if err := lifetimes.End(ctx, tx, s.db.Clock(), org); err != nil {
+			return err
+		}
 		for _, statement := range []string{
+			`DELETE FROM credential_bindings WHERE kind IN ('client', 'client_secret') AND id IN
+				(SELECT c.id FROM oauth_clients c WHERE c.org_id = ? AND c.user_id = ?)`,
 			"DELETE FROM workspace_members WHERE workspace_id IN (SELECT w.id FROM workspaces w WHERE w.org_id = ?) AND user_id = ?",
 			"DELETE FROM provider_links WHERE org_id = ? AND user_id = ?",
 			"DELETE FROM oauth_clients WHERE org_id = ? AND user_id = ?",

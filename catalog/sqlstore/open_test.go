@@ -200,3 +200,59 @@ func pass(to, from net.Conn) {
 	_ = to.Close()
 	_ = from.Close()
 }
+
+// TestCredentialsOfEarlierReleases checks that credentials of a database without bindings stay
+// as they are, and are counted once.
+func TestCredentialsOfEarlierReleases(t *testing.T) {
+	each(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		store := open(t, target, sqlstore.Options{})
+		user, err := store.CreateUser(ctx, catalog.NewUser{Email: "ada@example.com"})
+		require.NoError(t, err)
+		org, err := store.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "ours", Owner: user.ID})
+		require.NoError(t, err)
+		hash := make([]byte, 32)
+		hash[0] = 1
+		key := func(prefix string, life time.Duration) catalog.APIKey {
+			k, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{Org: org.ID, User: user.ID, Name: "key", Prefix: prefix, Hash: [32]byte(hash),
+				Scopes: []string{"org:read"}, ExpiresAt: time.Now().Add(life)})
+			require.NoError(t, err)
+			return k
+		}
+		printed, made := key("lw_printed", catalog.MaxKeyLife), key("lw_made_one", 366*24*time.Hour)
+		ended := key("lw_revoked", time.Hour)
+		_, err = store.RevokeAPIKey(ctx, org.ID, ended.ID)
+		require.NoError(t, err)
+		_, err = store.CreateServiceAccount(ctx, catalog.NewServiceAccount{Org: org.ID, Name: "Robot", Role: catalog.RoleViewer, SecretHash: hash,
+			Scopes: []string{"org:read"}, By: user.ID})
+		require.NoError(t, err)
+		client, err := store.CreateClient(ctx, catalog.NewClient{Org: org.ID, Name: "App", RedirectURIs: []string{"https://app.example/"},
+			Scopes: []string{"org:read"}, By: user.ID})
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
+		dialect := migrations.SQLite
+		if filepath.Ext(target) == "" {
+			dialect = migrations.Postgres
+		}
+		require.NoError(t, migrations.Rollback(ctx, dialect, raw(t, target), 15))
+
+		store = open(t, target, sqlstore.Options{})
+		found, err := store.TakeUnboundCredentials(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []catalog.UnboundCredentials{{Org: org.ID, Keys: 1, ServiceAccounts: 1, Clients: 1}}, found)
+		found, err = store.TakeUnboundCredentials(ctx)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		printed, err = store.APIKey(ctx, org.ID, printed.ID)
+		require.NoError(t, err)
+		require.True(t, printed.CommandLine)
+		made, err = store.APIKey(ctx, org.ID, made.ID)
+		require.NoError(t, err)
+		require.False(t, made.CommandLine)
+		_, err = store.RevokeAPIKey(ctx, org.ID, made.ID)
+		require.NoError(t, err)
+		client, err = store.ClientByID(ctx, client.ID)
+		require.NoError(t, err)
+		require.True(t, client.Ends().IsZero())
+	})
+}

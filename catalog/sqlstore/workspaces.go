@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -149,6 +150,9 @@ func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, id catal
 		_, err = tx.Exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND workspace_id = ? AND revoked_at IS NULL",
 			sqldb.Micros(s.db.Clock()), org, id)
 		if err != nil {
+			return err
+		}
+		if err := lifetimes.End(ctx, tx, s.db.Clock(), org); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, "DELETE FROM workspaces WHERE id = ?", id)

@@ -16,7 +16,7 @@ var allowed = map[string][]string{
 	"auth/session":               {}, "auth/password": {},
 	// catalog/sqlstore/sqldb: sign-ins are stored in the database of the catalog, and their
 	// end raises its epoch.
-	"auth/sqlstore": {"auth", "auth/session", "catalog", "catalog/sqlstore/sqldb"},
+	"auth/sqlstore": {"auth", "auth/session", "catalog", "catalog/sqlstore/lifetimes", "catalog/sqlstore/sqldb"},
 
 	"catalog":                       {},
 	"catalog/authz":                 {"catalog", "auth"},
@@ -30,10 +30,12 @@ var allowed = map[string][]string{
 	// Each of these imports only packages that are listed before it.
 	"catalog/sqlstore/sqldb":    {"catalog", "migrations"},
 	"catalog/sqlstore/domains":  {"catalog", "catalog/sqlstore/sqldb"},
-	"catalog/sqlstore/identity": {"catalog", "catalog/sqlstore/sqldb"},
-	"catalog/sqlstore/moves":    {"catalog", "catalog/sqlstore/sqldb"},
-	"catalog/sqlstore/analysis": {"catalog", "catalog/sqlstore/sqldb"},
-	"catalog/catalogtest":       {"catalog"},
+	"catalog/sqlstore/identity": {"catalog", "catalog/sqlstore/lifetimes", "catalog/sqlstore/sqldb"},
+	// Which credentials end with which API keys, for the stores of all of them.
+	"catalog/sqlstore/lifetimes": {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/sqlstore/moves":     {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/sqlstore/analysis":  {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/catalogtest":        {"catalog"},
 
 	"engine/sqltype":          {},
 	"engine":                  {"engine/sqltype"},

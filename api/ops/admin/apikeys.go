@@ -33,9 +33,9 @@ type NewKey struct {
 }
 
 // Create creates a key for the caller. The key is returned in clear only here. A key
-// cannot have more scopes than its creator (auth.ErrScopeEscalation), expire later
-// (auth.ErrExpiryEscalation) or be valid in more workspaces
-// (auth.ErrWorkspaceEscalation).
+// cannot have more scopes than its creator (auth.ErrScopeEscalation) or be valid in more
+// workspaces (auth.ErrWorkspaceEscalation). It ends with the key in use, so a later end is
+// refused.
 func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.APIKey, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -73,9 +73,6 @@ func (o APIKeys) create(ctx context.Context, a caller.Identity, owner catalog.Us
 	if err != nil {
 		return apikey.Key{}, catalog.APIKey{}, err
 	}
-	if in.ExpiresIn == nil && in.ExpiresAt == nil {
-		expires = a.LongestExpiry(expires)
-	}
 	workspace, err := o.workspace(ctx, a, in)
 	if err != nil {
 		return apikey.Key{}, catalog.APIKey{}, err
@@ -84,12 +81,26 @@ func (o APIKeys) create(ctx context.Context, a caller.Identity, owner catalog.Us
 		rec, err := o.Store.CreateAPIKey(ctx, catalog.NewAPIKey{
 			Org: a.Org, User: owner, Name: in.Name, Prefix: key.Prefix(), Hash: key.Hash(),
 			Scopes: scopes.Strings(), Workspace: workspace, AllWorkspaces: in.AllWorkspaces, ExpiresAt: expires,
+			Shorten: in.ExpiresIn == nil && in.ExpiresAt == nil,
 		})
-		if errors.Is(err, catalog.ErrNotFound) {
+		var outlives *catalog.OutlivesMakerError
+		switch {
+		case errors.Is(err, catalog.ErrNotFound):
 			return rec, fault.Invalid("workspace_id", "is not a workspace of the caller")
+		case errors.As(err, &outlives):
+			return rec, tooLong(in, outlives.Ends)
 		}
 		return rec, err
 	})
+}
+
+// tooLong refuses the requested end of a key that may end at the given time at the latest.
+func tooLong(in NewKey, latest time.Time) error {
+	field := "expires_in"
+	if in.ExpiresAt != nil {
+		field = "expires_at"
+	}
+	return fault.Invalid(field, "must not be later than the API key in use, or the service account, ends: %s", latest.Format(time.RFC3339Nano))
 }
 
 // workspace returns the requested workspace or, if there is none, that to which the
@@ -163,22 +174,35 @@ func (o APIKeys) find(ctx context.Context, id catalog.KeyID) (caller.Identity, c
 	return a, rec, nil
 }
 
-// Revoke revokes a key immediately, and within a second on all replicas. It is
-// idempotent.
-func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
+// Revocation describes what the revocation of a key ends.
+type Revocation struct {
+	Key catalog.APIKey
+	// Ends holds what ends with the key, at most [catalog.MaxEndings].
+	Ends []catalog.Ending
+}
+
+// Revoke revokes a key and what was made with it, immediately, and within a second on all
+// replicas. A dry run changes nothing. Revoke is idempotent.
+func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID, dryRun bool) (r Revocation, err error) {
 	a, rec, err := o.find(ctx, id)
 	if err != nil {
-		return catalog.APIKey{}, err
+		return r, err
 	}
 	if !a.MayManageOwnKeys() && !a.Scopes.Has(auth.ScopeUsersWrite) {
-		return catalog.APIKey{}, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
+		return r, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
 	}
-	return o.Store.RevokeAPIKey(ctx, a.Org, rec.ID)
+	r.Key = rec
+	if r.Ends, err = o.Store.ListEndings(ctx, a.Org, rec.ID); err != nil || dryRun {
+		return r, err
+	}
+	r.Key, err = o.Store.RevokeAPIKey(ctx, a.Org, rec.ID)
+	return r, err
 }
 
 // Rotate replaces a key of the caller by a successor with the same name, scopes and
-// workspaces. The old key stays valid for grace, unless it expires before. The successor
-// expires when the old key would have, or with the key in use, whichever is earlier. A
+// workspaces, and what was made with the key ends with the successor instead. The old key stays
+// valid for grace, unless it expires before. The successor expires when the old key would have,
+// or with the key in use, whichever is earlier. A
 // caller cannot rotate a key with more scopes or workspaces than its own, because it
 // learns the successor.
 func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Duration) (apikey.Key, catalog.APIKey, error) {
@@ -201,7 +225,7 @@ func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Durati
 	return generate(func(key apikey.Key) (catalog.APIKey, error) {
 		return o.Store.RotateAPIKey(ctx, a.Org, rec.ID, catalog.NewAPIKey{
 			Org: rec.Org, User: rec.User, Name: rec.Name, Prefix: key.Prefix(), Hash: key.Hash(),
-			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: a.LongestExpiry(rec.ExpiresAt),
+			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: rec.ExpiresAt,
 		}, grace)
 	})
 }

@@ -109,7 +109,7 @@ func (o Clients) RotateSecret(ctx context.Context, org catalog.OrgID, id catalog
 		return catalog.Client{}, "", err
 	}
 	secret, hash := newClientSecret()
-	if err := o.Store.ReplaceClientSecret(ctx, org, id, hash); err != nil {
+	if err := o.Store.ReplaceClientSecret(ctx, org, id, hash, catalog.Maker{}); err != nil {
 		return catalog.Client{}, "", err
 	}
 	changed, err := o.Get(ctx, org, id)

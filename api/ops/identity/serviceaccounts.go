@@ -14,7 +14,7 @@ import (
 // ServiceAccountStore is the part of the catalog that [ServiceAccounts] uses.
 type ServiceAccountStore interface {
 	catalog.ServiceAccounts
-	ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte) error
+	ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte, maker catalog.Maker) error
 	RemoveMember(ctx context.Context, org catalog.OrgID, user catalog.UserID) error
 }
 
@@ -96,7 +96,7 @@ func (o ServiceAccounts) RotateSecret(ctx context.Context, org catalog.OrgID, id
 		return catalog.ServiceAccount{}, "", err
 	}
 	secret, hash := newClientSecret()
-	if err := o.Store.ReplaceClientSecret(ctx, org, account.Client, hash); err != nil {
+	if err := o.Store.ReplaceClientSecret(ctx, org, account.Client, hash, catalog.Maker{}); err != nil {
 		return catalog.ServiceAccount{}, "", err
 	}
 	account, err = o.Get(ctx, org, id)

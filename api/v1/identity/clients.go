@@ -23,11 +23,13 @@ type oauthClient struct {
 	Version      int64    `json:"version"`
 	CreatedAt    *string  `json:"createdAt"`
 	UpdatedAt    *string  `json:"updatedAt"`
+	Ends
 }
 
 func clientOf(c catalog.Client) oauthClient {
 	return oauthClient{ID: string(c.ID), Name: c.Name, Public: c.Public(), RedirectURIs: c.RedirectURIs, Scopes: c.Scopes,
-		CreatedBy: string(c.CreatedBy), Version: c.Version, CreatedAt: v1.Timestamp(c.CreatedAt), UpdatedAt: v1.Timestamp(c.UpdatedAt)}
+		CreatedBy: string(c.CreatedBy), Version: c.Version, CreatedAt: v1.Timestamp(c.CreatedAt), UpdatedAt: v1.Timestamp(c.UpdatedAt),
+		Ends: Ends{v1.Timestamp(c.EndsAt), v1.Timestamp(c.SecretEndsAt)}}
 }
 
 type clientReply struct {

@@ -24,11 +24,19 @@ type serviceAccount struct {
 	Version   int64    `json:"version"`
 	CreatedAt *string  `json:"createdAt"`
 	UpdatedAt *string  `json:"updatedAt"`
+	Ends
+}
+
+// Ends says when a client, or that of a service account, ends with the API key that made it.
+type Ends struct {
+	EndsAt       *string `json:"endsAt" doc:"When it ends with the API key that it was made with; null if it does not"`
+	SecretEndsAt *string `json:"secretEndsAt" doc:"When its secret ends with the API key that the secret was made with; null if it does not"`
 }
 
 func accountOf(a catalog.ServiceAccount) serviceAccount {
 	return serviceAccount{ID: string(a.ID), Name: a.Name, Role: string(a.Role), ClientID: string(a.Client), Scopes: a.Scopes,
-		CreatedBy: string(a.CreatedBy), Version: a.Version, CreatedAt: v1.Timestamp(a.CreatedAt), UpdatedAt: v1.Timestamp(a.UpdatedAt)}
+		CreatedBy: string(a.CreatedBy), Version: a.Version, CreatedAt: v1.Timestamp(a.CreatedAt), UpdatedAt: v1.Timestamp(a.UpdatedAt),
+		Ends: Ends{v1.Timestamp(a.EndsAt), v1.Timestamp(a.SecretEndsAt)}}
 }
 
 type accountReply struct {

@@ -35,6 +35,27 @@ func apiKeyOf(k catalog.APIKey) apiKey {
 	}
 }
 
+type revokeKeyInput struct {
+	KeyPath
+	DryRun bool `query:"dry_run" doc:"Show what would end, and change nothing"`
+}
+
+type ending struct {
+	Kind string `json:"kind" enum:"api_key,service_account,client,client_secret,invitation"`
+	ID   string `json:"id" format:"uuid" doc:"For a client_secret that of the client, for a service_account that of the user"`
+	Name string `json:"name" doc:"For an invitation the e-mail address"`
+}
+
+// Key is the record of an API key. The API description has the members of an embedded struct
+// only if the name of the field is exported.
+type Key = apiKey
+
+type revokeKeyReply struct {
+	Key
+	DryRun bool     `json:"dry_run"`
+	Ends   []ending `json:"ends" nullable:"false" doc:"What was made with the key and ends with it, at most 1000 entries"`
+}
+
 // KeyReply is the reply to the creation of a key.
 type KeyReply struct {
 	Key    string `json:"key" doc:"The key itself. It is shown this once."`
@@ -95,8 +116,8 @@ func keyID(text string) (catalog.KeyID, error) { return catalog.ParseID[catalog.
 // KeyRoutes registers the routes of API keys.
 func KeyRoutes(api huma.API, keys admin.APIKeys) {
 	v1.Add(api, v1.Route{Method: "POST", Path: "/v1/api-keys", ID: "createApiKey", Tag: "API keys", Created: true,
-		Summary: "Create an API key", Description: "A key has no more scopes than its creator and does not outlive it. A key may create keys " +
-			"only with apikeys:create."},
+		Summary: "Create an API key", Description: "A key has no more scopes than its creator. A key that another key " +
+			"creates ends with it, by expiry or revocation. A key may create keys only with apikeys:create."},
 		func(ctx context.Context, in *createKeyInput) (KeyReply, error) {
 			key, rec, err := keys.Create(ctx, in.Body.New())
 			if err != nil {
@@ -112,12 +133,22 @@ func KeyRoutes(api huma.API, keys admin.APIKeys) {
 	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/api-keys/{id}", ID: "getApiKey", Tag: "API keys", Summary: "Get an API key"},
 		withKey(keys.Get))
 	v1.Add(api, v1.Route{Method: "DELETE", Path: "/v1/api-keys/{id}", ID: "revokeApiKey", Tag: "API keys", Summary: "Revoke an API key",
-		Description: "Takes effect on the next request, on every replica within a second. Idempotent."},
-		withKey(keys.Revoke))
+		Description: "What was made with the key ends with it, also tokens of its service accounts and clients. Takes effect on the next " +
+			"request, on every replica within a second. Idempotent."},
+		func(ctx context.Context, in *revokeKeyInput) (revokeKeyReply, error) {
+			id, err := keyID(in.ID)
+			if err != nil {
+				return revokeKeyReply{}, err
+			}
+			r, err := keys.Revoke(ctx, id, in.DryRun)
+			return revokeKeyReply{Key: apiKeyOf(r.Key), DryRun: in.DryRun, Ends: v1.Map(r.Ends, func(e catalog.Ending) ending {
+				return ending{Kind: string(e.Kind), ID: e.ID, Name: e.Name}
+			})}, err
+		})
 	v1.Add(api, v1.Route{Method: "POST", Path: "/v1/api-keys/{id}/rotate", ID: "rotateApiKey", Tag: "API keys", Created: true,
 		Summary: "Replace an API key by a successor",
 		Description: "The successor has the name, the scopes and the workspaces of the key, and expires when the old key would have, or with " +
-			"the key in use if that is earlier."},
+			"the key in use if that is earlier. What was made with the key then ends with the successor."},
 		func(ctx context.Context, in *rotateKeyInput) (KeyReply, error) {
 			id, err := keyID(in.ID)
 			if err != nil {

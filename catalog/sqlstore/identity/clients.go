@@ -3,17 +3,22 @@ package identity
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-const selectClient = `SELECT c.id, c.org_id, c.name, c.kind, c.secret_hash, c.redirect_uris, c.scopes, c.user_id, c.created_by, c.version,
-	c.created_at, c.updated_at FROM oauth_clients c`
+// clientEnds selects the ends of a client and of its secret.
+var clientEnds = lifetimes.EndsColumn(lifetimes.Client, "c.id") + ", " + lifetimes.EndsColumn(lifetimes.ClientSecret, "c.id")
+
+var selectClient = `SELECT c.id, c.org_id, c.name, c.kind, c.secret_hash, c.redirect_uris, c.scopes, c.user_id, c.created_by, c.version,
+	c.created_at, c.updated_at, ` + clientEnds + ` FROM oauth_clients c`
 
 func scanClient(r sqldb.Row) (c catalog.Client, err error) {
 	err = r.Scan(&c.ID, &c.Org, &c.Name, &c.Kind, &c.SecretHash, sqldb.JSON(&c.RedirectURIs), sqldb.JSON(&c.Scopes), &c.User, &c.CreatedBy,
-		&c.Version, sqldb.Time(&c.CreatedAt), sqldb.Time(&c.UpdatedAt))
+		&c.Version, sqldb.Time(&c.CreatedAt), sqldb.Time(&c.UpdatedAt), sqldb.Time(&c.EndsAt), sqldb.Time(&c.SecretEndsAt))
 	return c, err
 }
 
@@ -22,8 +27,22 @@ func client(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.
 		org, id, kind)
 }
 
-// insertClient inserts a client of version 1.
-func insertClient(ctx context.Context, tx sqldb.Session, c catalog.Client, now int64) error {
+// insertClient inserts a client of version 1, which ends with its maker, as its secret does.
+func insertClient(ctx context.Context, tx sqldb.Session, c catalog.Client, maker catalog.Maker, at time.Time) error {
+	bound, err := lifetimes.Of(ctx, tx, at, maker)
+	if err != nil {
+		return err
+	}
+	kinds := []lifetimes.Kind{lifetimes.Client}
+	if !c.Public() {
+		kinds = append(kinds, lifetimes.ClientSecret)
+	}
+	for _, kind := range kinds {
+		if err := lifetimes.Bind(ctx, tx, kind, string(c.ID), bound); err != nil {
+			return err
+		}
+	}
+	now := sqldb.Micros(at)
 	uris := c.RedirectURIs
 	if uris == nil {
 		uris = []string{}
@@ -45,7 +64,7 @@ func (s *Store) CreateClient(ctx context.Context, n catalog.NewClient) (created 
 			return err
 		}
 		err := insertClient(ctx, tx, catalog.Client{ID: id, Org: n.Org, Name: n.Name, Kind: catalog.ClientApplication,
-			SecretHash: n.SecretHash, RedirectURIs: n.RedirectURIs, Scopes: n.Scopes, CreatedBy: n.By}, sqldb.Micros(s.db.Clock()))
+			SecretHash: n.SecretHash, RedirectURIs: n.RedirectURIs, Scopes: n.Scopes, CreatedBy: n.By}, n.Maker, s.db.Clock())
 		if err != nil {
 			return err
 		}
@@ -135,7 +154,8 @@ func (s *Store) endSessions(ctx context.Context, tx sqldb.Session, id catalog.Cl
 }
 
 // ReplaceClientSecret implements [catalog.Clients].
-func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, id catalog.ClientID, hash []byte) error {
+func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, id catalog.ClientID, hash []byte,
+	maker catalog.Maker) error {
 	if len(hash) != 32 {
 		return catalog.FieldErrors{{Field: "secret_hash", Message: "must be a SHA-256"}}
 	}
@@ -146,6 +166,18 @@ func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, id c
 			return err
 		case c.Public():
 			return catalog.FieldErrors{{Field: "public", Message: "must be false: a public client has no secret"}}
+		case !c.EndsAt.IsZero() && !s.db.Clock().Before(c.EndsAt):
+			return catalog.ErrRevoked
+		}
+		bound, err := lifetimes.Of(ctx, tx, s.db.Clock(), maker)
+		if err != nil {
+			return err
+		}
+		if err := lifetimes.Forget(ctx, tx, string(id), lifetimes.ClientSecret); err != nil {
+			return err
+		}
+		if err := lifetimes.Bind(ctx, tx, lifetimes.ClientSecret, string(id), bound); err != nil {
+			return err
 		}
 		_, err = tx.Exec(ctx, "UPDATE oauth_clients SET secret_hash = ?, version = version + 1, updated_at = ? WHERE id = ?",
 			hash, sqldb.Micros(s.db.Clock()), id)
@@ -165,6 +197,9 @@ func (s *Store) DeleteClient(ctx context.Context, org catalog.OrgID, id catalog.
 
 func (s *Store) removeClient(ctx context.Context, tx sqldb.Session, id catalog.ClientID) error {
 	if err := s.endSessions(ctx, tx, id); err != nil {
+		return err
+	}
+	if err := lifetimes.Forget(ctx, tx, string(id), lifetimes.Client, lifetimes.ClientSecret); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, "DELETE FROM oauth_clients WHERE id = ?", id)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -52,6 +53,11 @@ func (s *Store) CreateInvitation(ctx context.Context, n catalog.NewInvitation) (
 		case members > 0:
 			return &catalog.ExistsError{Field: "email"}
 		}
+		bound, err := lifetimes.Of(ctx, tx, s.db.Clock(), n.Maker)
+		if err != nil {
+			return err
+		}
+		n.ExpiresAt = bound.Cut(n.ExpiresAt)
 		_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = ?
 			WHERE org_id = ? AND email = ? AND accepted_at IS NULL AND revoked_at IS NULL`, now, n.Org, n.Email)
 		if err != nil {
@@ -61,6 +67,9 @@ func (s *Store) CreateInvitation(ctx context.Context, n catalog.NewInvitation) (
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			n.ID, n.Org, n.Email, n.Role, n.TokenHash[:], n.InvitedBy, now, sqldb.Micros(n.ExpiresAt))
 		if err != nil {
+			return err
+		}
+		if err := lifetimes.Bind(ctx, tx, lifetimes.Invitation, string(n.ID), bound); err != nil {
 			return err
 		}
 		created, err = invitation(ctx, tx, n.Org, n.ID)

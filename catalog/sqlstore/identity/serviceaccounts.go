@@ -7,12 +7,12 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-const selectServiceAccount = `SELECT c.user_id, c.org_id, c.name, m.role, c.id, c.scopes, c.created_by, c.version, c.created_at,
-	c.updated_at FROM oauth_clients c JOIN memberships m ON m.org_id = c.org_id AND m.user_id = c.user_id`
+var selectServiceAccount = `SELECT c.user_id, c.org_id, c.name, m.role, c.id, c.scopes, c.created_by, c.version, c.created_at,
+	c.updated_at, ` + clientEnds + ` FROM oauth_clients c JOIN memberships m ON m.org_id = c.org_id AND m.user_id = c.user_id`
 
 func scanServiceAccount(r sqldb.Row) (a catalog.ServiceAccount, err error) {
 	err = r.Scan(&a.ID, &a.Org, &a.Name, &a.Role, &a.Client, sqldb.JSON(&a.Scopes), &a.CreatedBy, &a.Version,
-		sqldb.Time(&a.CreatedAt), sqldb.Time(&a.UpdatedAt))
+		sqldb.Time(&a.CreatedAt), sqldb.Time(&a.UpdatedAt), sqldb.Time(&a.EndsAt), sqldb.Time(&a.SecretEndsAt))
 	return a, err
 }
 
@@ -27,7 +27,8 @@ func (s *Store) CreateServiceAccount(ctx context.Context, n catalog.NewServiceAc
 		return created, err
 	}
 	user := catalog.NewUser{Kind: catalog.UserService, DisplayName: n.Name}.Complete()
-	now := sqldb.Micros(s.db.Clock())
+	at := s.db.Clock()
+	now := sqldb.Micros(at)
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		if err := sqldb.RequireOrg(ctx, tx, n.Org); err != nil {
 			return err
@@ -41,7 +42,8 @@ func (s *Store) CreateServiceAccount(ctx context.Context, n catalog.NewServiceAc
 			return err
 		}
 		if err := insertClient(ctx, tx, catalog.Client{ID: catalog.NewID[catalog.ClientID](), Org: n.Org, Name: n.Name,
-			Kind: catalog.ClientService, SecretHash: n.SecretHash, Scopes: n.Scopes, User: user.ID, CreatedBy: n.By}, now); err != nil {
+			Kind: catalog.ClientService, SecretHash: n.SecretHash, Scopes: n.Scopes, User: user.ID, CreatedBy: n.By},
+			n.Maker, at); err != nil {
 			return err
 		}
 		created, err = serviceAccount(ctx, tx, n.Org, user.ID)

@@ -29,8 +29,10 @@ func TestNoKeyOutlivesItsCreator(t *testing.T) {
 		{"expires_at": limit.Add(time.Microsecond).Format(time.RFC3339Nano)},
 	} {
 		later["name"] = "later"
-		code, _ := brief.Call("POST", "/v1/api-keys", later).Problem(t, 403)
-		require.Equal(t, "expiry_escalation", code, later)
+		code, fields := brief.Call("POST", "/v1/api-keys", later).Problem(t, 422)
+		require.Equal(t, "invalid_field", code, later)
+		require.Len(t, fields, 1)
+		require.Contains(t, later, fields[0])
 	}
 	code, fields := brief.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "expires_in": "367d"}).Problem(t, 422)
 	require.Equal(t, "invalid_field", code, "no key at all may live so long")
@@ -102,6 +104,6 @@ func TestRotationDoesNotExtendAKey(t *testing.T) {
 	require.WithinDuration(t, ends(t, record), ends(t, successor), 0)
 	_, successor = rotate(long, successor, 0)
 	require.WithinDuration(t, time.Now().Add(10*time.Minute), ends(t, successor), 10*time.Second)
-	code, _ := long.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "expires_in": "1h"}).Problem(t, 403)
-	require.Equal(t, "expiry_escalation", code)
+	_, fields := long.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "expires_in": "1h"}).Problem(t, 422)
+	require.Equal(t, []string{"expires_in"}, fields)
 }

@@ -96,7 +96,7 @@ func makeKey(
 	key := apikey.Generate()
 	_, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{
 		Org: org, User: user, AllWorkspaces: true, Name: name, Prefix: key.Prefix(), Hash: key.Hash(), Scopes: role.Scopes().Strings(),
-		ExpiresAt: time.Now().Add(commandKeyLife),
+		ExpiresAt: time.Now().Add(commandKeyLife), CommandLine: true,
 	})
 	return key.Reveal(), err
 }

@@ -70,6 +70,9 @@ func New(ctx, background context.Context, o Options) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := reportUnbound(ctx, o); err != nil {
+		return nil, err
+	}
 	mails, err := newMails(background, o)
 	if err != nil {
 		return nil, err
@@ -105,4 +108,15 @@ func (l *Login) addAuthenticator(o Options) (*jwt.Authenticator, error) {
 	o.Parts.OnClose(func(context.Context) error { keys.Close(); return nil })
 	l.Authenticator = auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}
 	return tokens, nil
+}
+
+// reportUnbound logs, once, which credentials of earlier releases outlive the API keys that
+// made them.
+func reportUnbound(ctx context.Context, o Options) error {
+	found, err := o.Store.TakeUnboundCredentials(authz.System(ctx, "credentials of earlier releases"))
+	for _, u := range found {
+		o.Logger.Warn("credentials of an earlier release do not end with the API keys that made them; revoke those that are not needed",
+			"organisation", u.Org, "api_keys", u.Keys, "service_accounts", u.ServiceAccounts, "clients", u.Clients)
+	}
+	return err
 }
