@@ -107,6 +107,11 @@ soak: test-deps ## Kill the server KILLS times (200) during writes, and race sta
 fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)
 	@.ci/scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
+.PHONY: fuzz-sql
+fuzz-sql: extensions ## Compare generated statements with the engine without optimizers for FUZZTIME (60s)
+	@CI=true LAKEWARDEN_TEST_FUZZ_SQL=$(FUZZTIME) .ci/scripts/test.sh -whole ./engine/sqlguard -count 1 -v \
+		-run '^TestStatementsMeanWhatTheyMeanWithoutOptimizers$$'
+
 .PHONY: lint
 lint: lint-deps | build ## Check format, vet and style of Go and shell files
 	@.ci/scripts/lint.sh

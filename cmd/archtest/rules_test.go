@@ -56,6 +56,7 @@ var allowed = map[string][]string{
 		"engine/sqlguard/limits"},
 	"engine/sqlguard/printer":   {"engine", "engine/sqltree", "engine/sqlguard/sqltext", "engine/sqlguard/refusal"},
 	"engine/sqlguard/pushdown":  {"engine", "engine/sqltype", "engine/sqltree", "engine/sqlguard/constant"},
+	"engine/sqlguard/faults":    {"engine", "engine/sqltype", "engine/sqltree", "engine/sqlguard/refusal"},
 	"engine/sqlguard/leakproof": {"engine", "engine/sqltype", "engine/sqltree", "engine/sqlguard/constant"},
 	"engine/sqlguard/explain": {"engine", "engine/sqltree", "engine/sqlguard/sqltext", "engine/sqlguard/functions",
 		"engine/sqlguard/printer", "engine/sqlguard/refusal"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/faults"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/limits"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/printer"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/pushdown"
@@ -131,6 +132,9 @@ func (q *Query) binding() (*binding, *sqltree.Node) {
 // finish prints the plan's statement and verifies the result.
 func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *sqltree.Node, relations []Relation) (*Prepared, error) {
 	b.bareWords(relations)
+	if err := b.mend(ctx, parser, stmt, relations); err != nil {
+		return nil, err
+	}
 	sql, err := printer.Print(ctx, parser, stmt)
 	if err != nil {
 		return nil, printer.Unprintable(ctx, err)
@@ -141,9 +145,35 @@ func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *sqltre
 	return b.out, b.cut(sql)
 }
 
+// mend rewrites what the engine would answer wrongly.
+func (b *binding) mend(ctx context.Context, parser engine.Parser, stmt *sqltree.Node, relations []Relation) error {
+	var columns []engine.Column
+	for _, r := range relations {
+		columns = append(columns, r.Columns...)
+	}
+	changes, refused := faults.Mend(stmt, columns, b.proved)
+	if refused != nil {
+		refused.Locate(b.q.text)
+		return refused
+	}
+	if len(changes.Columns) == 0 {
+		return nil
+	}
+	names, err := printer.Names(ctx, parser, changes.Before, b.q.text)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes.Columns {
+		c.Set("alias", names[i])
+	}
+	return nil
+}
+
 type binding struct {
 	q   *Query
 	out *Prepared
+	// proved reports that the statement is leak-proof: no sum of it can pass its range.
+	proved bool
 	// mark begins the names that stand for relations. It is random and drawn after the
 	// statement was written, so nobody can guess it.
 	mark string

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
 )
 
@@ -70,7 +71,7 @@ func TestStreamedStatementsHaveNoJoin(t *testing.T) {
 		_, err := conn.ExecContext(t.Context(), text)
 		require.NoError(t, err, text)
 	}
-	run("SET disabled_optimizers='statistics_propagation'")
+	run("SET disabled_optimizers=" + engine.QuoteString(strings.Join(sandbox.DisabledOptimizers, ",")))
 	run("SET TimeZone='UTC'")
 	operators := func(plan *Plan) []string {
 		src := plan.Sources[0]

@@ -143,7 +143,7 @@ func (q *Query) preparePlain(ctx context.Context, parser engine.Parser, relation
 // allow that.
 func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations []Relation, pr leakproof.Proof) (*Prepared, error) {
 	b, stmt := q.binding()
-	b.out.readsFiltered = true
+	b.out.readsFiltered, b.proved = true, true
 	push := q.conjuncts(relations)
 	var filtered []*tableUse
 	var texts []string
