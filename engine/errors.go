@@ -22,7 +22,8 @@ const (
 	KindOutOfMemory
 	// KindInterrupted means the context ended or the timeout passed.
 	KindInterrupted
-	// KindIO is a file or log that could not be read: 503, or 409 with ClassMissing.
+	// KindIO is a file or log that could not be read: 503, or 409 with ClassMissing or if the
+	// error is [Error.Unreadable].
 	KindIO
 	// KindFatal means the session is broken: 503, retry on a new session.
 	KindFatal
@@ -57,6 +58,18 @@ const (
 // fails again.
 const ClassMissing = "file_not_found"
 
+// The classes of a KindIO for a data file that was read and does not hold what its table says:
+// 409. A retry fails again.
+const (
+	// ClassDataFile is a damaged file.
+	ClassDataFile = "data_file"
+	// ClassFileSchema is a file with a column that is not of the table's type, or a value that is
+	// out of its range.
+	ClassFileSchema = "file_schema"
+	// ClassFileText is a file with a text that is not UTF-8.
+	ClassFileText = "file_text"
+)
+
 // Error is a failure of the engine. Text is for the server's log only; the message for a client is
 // derived from the other fields.
 type Error struct {
@@ -70,12 +83,20 @@ type Error struct {
 	Position int
 	// Text is the engine's own message. It can hold values and paths.
 	Text string
+	// File and Column name what is [Error.Unreadable], if they are known: the file as its list
+	// does, and the table's column. They can be secret from the caller.
+	File, Column string
 	// Timeout marks a KindInterrupted that the lease's timeout caused.
 	Timeout bool
 }
 
 // Error returns the class, never Text.
 func (e *Error) Error() string { return "engine: " + e.Class }
+
+// Unreadable reports whether a data file does not hold what its table says.
+func (e *Error) Unreadable() bool {
+	return e.Kind == KindIO && (e.Class == ClassDataFile || e.Class == ClassFileSchema || e.Class == ClassFileText)
+}
 
 // Is matches the sentinels of this package.
 func (e *Error) Is(target error) bool {

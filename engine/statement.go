@@ -53,6 +53,9 @@ type Lease struct {
 	Threads int
 	// TempBytes caps the spill directory.
 	TempBytes int64
+	// Diagnose lets the engine read the files of a failed statement again, one by one, to name the
+	// file and the column that it could not read. The time this takes depends on all rows.
+	Diagnose bool
 	// Timeout ends the statement. Zero means no timeout.
 	Timeout time.Duration
 }

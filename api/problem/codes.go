@@ -131,6 +131,10 @@ var Codes = []Code{
 		"The log names a data file or a file of deletion vectors that the storage does not have; details give the reason. If an older version is " +
 			"read, a vacuum has most likely deleted the file: read a newer version. If the newest version is read, restore the file, or repair the " +
 			"table with the tool that wrote it."},
+	{"data_file_unreadable", 409, "A data file of the table cannot be read.",
+		"A file is damaged, or does not hold what the table's columns say. details give the reason, the file and the column to callers who " +
+			"see every row and column and may modify the table. A retry fails again: repair the file, or remove it from the table with the " +
+			"tool that wrote it."},
 	{"unsupported_table_feature", 409, "The table uses a feature that is not supported.", "details name the feature, or the reason."},
 	{"partition_value_unreadable", 409, "A partition value of the table cannot be read.",
 		"details name the column and the reason, unless a policy hides or masks columns of the table. Repair the table with the tool that " +

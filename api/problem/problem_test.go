@@ -103,6 +103,8 @@ func TestFrom(t *testing.T) {
 		{"timeout", &engine.Error{Kind: engine.KindInterrupted, Timeout: true}, 422, "query_timeout", nil},
 		{"interrupted", &engine.Error{Kind: engine.KindInterrupted}, 409, "query_cancelled", nil},
 		{"io", &engine.Error{Kind: engine.KindIO}, 503, "storage_unavailable", nil},
+		{"damaged file", &engine.Error{Kind: engine.KindIO, Class: engine.ClassDataFile, Text: "/srv/data/t", File: "f", Column: "c"}, 409,
+			"data_file_unreadable", nil},
 		{"missing file", &engine.Error{Kind: engine.KindIO, Class: engine.ClassMissing, Name: "/srv/data/t", Text: "/srv/data/t"}, 409,
 			"data_file_missing", []detail{{"reason", "data_file_missing"}}},
 		{"fatal", &engine.Error{Kind: engine.KindFatal, Name: "x"}, 503, "engine_failed", nil},

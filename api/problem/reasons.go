@@ -22,6 +22,7 @@ type TableReason struct {
 const (
 	logBroken          = "table_log_broken"
 	dataFileMissing    = "data_file_missing"
+	dataFileUnreadable = "data_file_unreadable"
 	unsupportedFeature = "unsupported_table_feature"
 )
 
@@ -46,15 +47,26 @@ var TableReasons = []TableReason{
 		"restored."},
 	{delta.ReasonVectorDamaged, logBroken, "A deletion vector cannot be decoded. Versions that do not need it can be read, and restored."},
 	{delta.ReasonFileMissing, dataFileMissing, "A data file is missing. Versions and rows that do not need it can be read."},
+	{delta.ReasonFileDamaged, dataFileUnreadable, "A data file is damaged or cut off, or is no Parquet file."},
+	{delta.ReasonFileMismatch, dataFileUnreadable, "A column of a data file has another type than in the table, or a value that the table's " +
+		"type does not hold."},
+	{delta.ReasonFileText, dataFileUnreadable, "A text in a data file is not UTF-8."},
 }
 
 // discloser is implemented by errors of refused tables that depend on what the caller can
 // see of the table.
 type discloser interface {
-	// DisclosedFile returns the file that caused the error, relative to the table's
-	// folder, or "" if the caller may not learn it: a name can contain values of hidden
-	// rows.
-	DisclosedFile() string
+	// Disclosed returns the file that caused the error, relative to the table's folder, and
+	// the column that cannot be read in it; each is "" if it is unknown. It returns false if
+	// the caller may not learn them: a name can contain values of hidden rows.
+	Disclosed() (file, column string, ok bool)
+}
+
+// unreadable maps the classes of engine errors about files that were read to reasons.
+var unreadable = map[string]delta.Reason{
+	engine.ClassDataFile:   delta.ReasonFileDamaged,
+	engine.ClassFileSchema: delta.ReasonFileMismatch,
+	engine.ClassFileText:   delta.ReasonFileText,
 }
 
 // tableReason returns the reason for which err refuses a table.
@@ -69,6 +81,8 @@ func tableReason(err error) (TableReason, bool) {
 		name = refusal.Reason
 	case errors.As(err, &failure) && failure.Kind == engine.KindIO && failure.Class == engine.ClassMissing:
 		name = delta.ReasonFileMissing
+	case failure != nil && failure.Unreadable():
+		name = unreadable[failure.Class]
 	}
 	for _, r := range TableReasons {
 		if r.Name == name {
@@ -86,14 +100,27 @@ func RefusesTable(err error) bool {
 	return known || errors.As(err, &feature) || errors.Is(err, delta.ErrPartitionValue)
 }
 
-// reasonFields yields the reason of a refusal and, if the error discloses it, the file
-// that caused it.
+// reasonFields yields the reason of a refusal and, if the error discloses them, the file that
+// caused it and the column. If the content of a file is the reason, it is disclosed with them
+// or not at all.
 func reasonFields(err error, reason TableReason, yield func(string, string) bool) {
-	var known discloser
-	if !yield("reason", string(reason.Name)) || !errors.As(err, &known) {
+	var (
+		known        discloser
+		file, column string
+		discloses    bool
+		failure      *engine.Error
+	)
+	if errors.As(err, &known) {
+		file, column, discloses = known.Disclosed()
+	}
+	content := errors.As(err, &failure) && failure.Unreadable()
+	if content && !discloses || !yield("reason", string(reason.Name)) || !discloses {
 		return
 	}
-	if name := known.DisclosedFile(); name != "" {
-		yield("file", name)
+	if file != "" && !yield("file", file) {
+		return
+	}
+	if column != "" {
+		yield("column", column)
 	}
 }

@@ -99,7 +99,10 @@ func engineCode(e *engine.Error) string {
 		if e.Class == engine.ClassMissing {
 			return dataFileMissing
 		}
-		return "storage_unavailable"
+		if e.Unreadable() {
+			return dataFileUnreadable
+		}
+		return storageUnavailable
 	case engine.KindFatal:
 		return "engine_failed"
 	}

@@ -44,6 +44,12 @@ const (
 	ReasonVectorDamaged Reason = "deletion_vector_damaged"
 	// ReasonFileMissing: a data file is missing.
 	ReasonFileMissing Reason = "data_file_missing"
+	// ReasonFileDamaged: a data file is damaged.
+	ReasonFileDamaged Reason = "data_file_damaged"
+	// ReasonFileMismatch: a column of a data file is not of the table's type.
+	ReasonFileMismatch Reason = "data_file_mismatch"
+	// ReasonFileText: a text of a data file is not UTF-8.
+	ReasonFileText Reason = "data_file_text"
 )
 
 // RefusalError reports why a table, or one version of it, cannot be read.

@@ -14,13 +14,15 @@ var _ engine.Result = (*result)(nil)
 // result is the running statement of a session. Its schema and columns are
 // fixed; everything native in it is touched under the session's mutex.
 type result struct {
-	session *session
-	guard   *native.Guard
-	cursor  *native.Cursor
-	schema  *arrow.Schema
-	columns []engine.Column
-	closed  bool
-	err     error
+	session   *session
+	instance  *instance
+	statement engine.Statement
+	guard     *native.Guard
+	cursor    *native.Cursor
+	schema    *arrow.Schema
+	columns   []engine.Column
+	closed    bool
+	err       error
 }
 
 func (r *result) Schema() *arrow.Schema { return r.schema }
@@ -44,7 +46,7 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	batch, err := r.cursor.Next()
 	if err != nil {
-		r.err = s.note(r.guard.InterruptCause(err))
+		r.err = s.note(r.instance.diagnose(r.statement, r.guard, r.guard.InterruptCause(err)))
 		return nil, r.err
 	}
 	return batch, nil

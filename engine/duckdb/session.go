@@ -70,10 +70,11 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	g := s.guard(ctx, st, c)
 	cur, err := c.start(st, g)
 	if err != nil {
+		err = c.diagnose(st, g, g.InterruptCause(err))
 		g.End()
-		return nil, s.note(g.InterruptCause(err))
+		return nil, s.note(err)
 	}
-	s.active = &result{session: s, guard: g, cursor: cur, schema: cur.Schema, columns: cur.Columns}
+	s.active = &result{session: s, instance: c, statement: st, guard: g, cursor: cur, schema: cur.Schema, columns: cur.Columns}
 	return s.active, nil
 }
 
@@ -183,10 +184,15 @@ func (s *session) Close() error {
 // damaged data file: the instance caches files as unchanging, so it would still see the damage
 // after a repair. Files in the scratch directory are never repaired.
 func (s *session) note(err error) error {
-	if e := native.AsError(err); e != nil && (e.Kind == engine.KindFatal || e.Class == native.ClassDataFile && !s.readsOwn()) {
+	if e := native.AsError(err); e != nil && (e.Kind == engine.KindFatal || damaged(e) && !s.readsOwn()) {
 		s.broken.Store(true)
 	}
 	return err
+}
+
+// damaged reports whether the error is about the bytes of a file.
+func damaged(e *engine.Error) bool {
+	return e.Class == engine.ClassDataFile || e.Class == engine.ClassFileText
 }
 
 // readsOwn reports whether the last statement reads files of the scratch directory only. The

@@ -51,9 +51,12 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 	}
 	g := s.guard(ctx, st.Statement, c)
 	files, err := c.write(st, stage, g)
+	if err != nil {
+		err = c.diagnose(st.Statement, g, g.InterruptCause(err))
+	}
 	g.End()
 	if err != nil {
-		return nil, s.note(g.InterruptCause(err))
+		return nil, s.note(err)
 	}
 	if err := workdir.Move(fileNames(files), stage, dir); err != nil {
 		return nil, write.Failure(err)

@@ -38,6 +38,7 @@ func (s suite) fileList(t *testing.T) {
 	t.Run("LegacyLists", s.legacyLists)
 	t.Run("Barrier", s.listBarrier)
 	t.Run("FilesGone", s.listFilesGone)
+	t.Run("DamagedFiles", s.damagedFiles)
 }
 
 // equalsTheLog reads tables of another writer by a list and through their logs.

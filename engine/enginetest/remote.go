@@ -31,6 +31,7 @@ func RunRemote(t *testing.T, serve Serve) {
 		t.Run("DeletedRows", s.deletedRows)
 		t.Run("PhysicalTypes", s.physicalTypes)
 		t.Run("LegacyLists", s.legacyLists)
+		t.Run("DamagedFiles", s.damagedFiles)
 		t.Run("Barrier", s.listBarrier)
 	})
 	t.Run("Write", s.writeSources)

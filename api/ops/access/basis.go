@@ -70,6 +70,11 @@ func (b Basis) Lists() bool { return b.lists }
 // Historical reports whether a table is read at another version than its newest.
 func (b Basis) Historical() bool { return slices.ContainsFunc(b.tables, Table.Historical) }
 
+// Whole reports whether the caller sees every value of each table that is read, unmasked.
+func (b Basis) Whole() bool {
+	return !slices.ContainsFunc(b.tables, func(t Table) bool { return !t.Whole() })
+}
+
 // located returns the tables of the basis.
 func (b Basis) located() []catalog.LocatedTable {
 	out := slices.Clone(b.listed)

@@ -21,9 +21,11 @@ type tableRefusal struct {
 	err error
 	// place is where the table lies, for the log.
 	place string
-	// file is the object at fault below the table's folder; empty if the caller may not
-	// learn it.
-	file string
+	// file is the object at fault below the table's folder, and column the one that it
+	// cannot be read in; empty if they are unknown or the caller may not learn them.
+	file, column string
+	// discloses reports that the caller may learn them.
+	discloses bool
 }
 
 // Error names the place. It is for the log only.
@@ -32,8 +34,11 @@ func (e *tableRefusal) Error() string { return "table at " + e.place + ": " + e.
 // Unwrap returns the cause.
 func (e *tableRefusal) Unwrap() error { return e.err }
 
-// DisclosedFile returns the object at fault.
-func (e *tableRefusal) DisclosedFile() string { return e.file }
+// Disclosed returns the object at fault and its column, if they are known. It returns false
+// if the caller may not learn them.
+func (e *tableRefusal) Disclosed() (file, column string, ok bool) {
+	return e.file, e.column, e.discloses
+}
 
 // refuse adds the table's place and, for a caller who may learn it, the file at fault to
 // a refusal of a table. It conceals columns as [Tables.conceal] does. The snapshots of
@@ -49,7 +54,7 @@ func (o Tables) refuse(ctx context.Context, v tableVersion, err error) error {
 	case errors.As(err, &refusal):
 		out := &tableRefusal{err: err, place: placeOf(v.located)}
 		if refusal.Name != "" && o.seesFiles(ctx, v) {
-			out.file = refusal.Name
+			out.file, out.discloses = refusal.Name, true
 		}
 		return out
 	case errors.As(err, &feature), errors.Is(err, delta.ErrPartitionValue):
@@ -85,26 +90,48 @@ func (o Tables) seesFiles(ctx context.Context, v tableVersion) bool {
 	return err == nil && t.Whole()
 }
 
-// RefuseRun is [Tables.refuse] for a statement over the tables of b that failed because a
-// data file is missing. It takes the file's name from the versions that the statement
-// reads, because the engine's text can name anything.
+// RefuseRun is [Tables.refuse] for a statement over the tables of b that failed because of a
+// data file. It takes the file's name from the versions that the statement reads, because
+// the engine's text can name anything.
 func (o Tables) RefuseRun(ctx context.Context, b Basis, err error) error {
-	var failure *engine.Error
-	if !errors.As(err, &failure) || failure.Kind != engine.KindIO || failure.Class != engine.ClassMissing {
-		return err
-	}
 	for _, t := range b.tables {
-		name := missingFile(t.snap, failure.Text)
-		if name == "" {
-			continue
+		found, out := o.refuseFile(ctx, t.tableVersion, err)
+		if found || len(b.tables) == 1 {
+			return out
 		}
-		out := &tableRefusal{err: err, place: placeOf(t.located)}
-		if o.seesFiles(ctx, t.tableVersion) {
-			out.file = name
-		}
-		return out
 	}
 	return err
+}
+
+// RefuseRead is [Tables.RefuseRun] for work on the table that is not a statement of the
+// caller. The work may have read other tables as well.
+func (t Table) RefuseRead(ctx context.Context, err error) error {
+	if t.snap == nil {
+		return err
+	}
+	_, out := t.tables.refuseFile(ctx, t.tableVersion, err)
+	return out
+}
+
+// refuseFile adds what the caller may learn to an error about a data file. It reports
+// whether the file is one of the version's.
+func (o Tables) refuseFile(ctx context.Context, v tableVersion, err error) (found bool, _ error) {
+	var failure *engine.Error
+	if !errors.As(err, &failure) || !failure.Unreadable() && (failure.Kind != engine.KindIO || failure.Class != engine.ClassMissing) {
+		return false, err
+	}
+	if known := (*tableRefusal)(nil); errors.As(err, &known) {
+		return true, err
+	}
+	out := &tableRefusal{err: err, place: placeOf(v.located)}
+	name := fileOf(v.snap, failure)
+	if name == "" && failure.File != "" {
+		return false, err // of another table
+	}
+	if out.discloses = o.seesFiles(ctx, v); out.discloses {
+		out.file, out.column = name, failure.Column
+	}
+	return name != "", out
 }
 
 // conceal removes the name of the column from a delta.PartitionError if a policy hides
@@ -128,10 +155,18 @@ func (o Tables) conceal(ctx context.Context, t catalog.LocatedTable, err error) 
 // quotedText finds what a message puts in quotation marks.
 var quotedText = regexp.MustCompile(`"([^"]+)"|'([^']+)'`)
 
-// missingFile returns the data file of a version that a message of the engine names in
-// quotation marks, or "".
-func missingFile(snap *delta.Snapshot, text string) string {
-	for _, quoted := range quotedText.FindAllStringSubmatch(text, -1) {
+// fileOf returns the data file of a version that a failure of the engine names, itself or
+// in quotation marks in its message, or "".
+func fileOf(snap *delta.Snapshot, failure *engine.Error) string {
+	if failure.File != "" {
+		for f := range snap.Files() {
+			if f.Name == failure.File {
+				return f.Name
+			}
+		}
+		return ""
+	}
+	for _, quoted := range quotedText.FindAllStringSubmatch(failure.Text, -1) {
 		place := quoted[1] + quoted[2]
 		decoded, err := url.PathUnescape(place) // of a remote store
 		for f := range snap.Files() {

@@ -140,6 +140,7 @@ func (o Service) rewrite(ctx context.Context, m maintained, opts maintenance.Opt
 		return done, err
 	}
 	defer held.Release()
+	held.Lease.Diagnose = m.Whole()
 	opts.Session, opts.Writer, opts.Lease = held.Session, held.Writer(), held.Lease
 	writing, lease, err := o.Leases.Begin(ctx, m.Located(), catalog.WriteRows)
 	if err != nil {
@@ -148,5 +149,5 @@ func (o Service) rewrite(ctx context.Context, m maintained, opts maintenance.Opt
 	defer lease.End()
 	opts.Committed = lease.Settle
 	done, err = maintenance.Optimize(writing, m.snap, opts)
-	return done, write.LeaseError(writing, err)
+	return done, m.RefuseRead(ctx, write.LeaseError(writing, err))
 }

@@ -105,7 +105,8 @@ func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Re
 	if err != nil {
 		return FoundRows{}, err
 	}
-	return found, o.runOnce(ctx, roots.SessionKey(a), prepared, timeout, take)
+	prepared.diagnose = p.basis.Whole()
+	return found, o.Tables.RefuseRun(ctx, p.basis, o.runOnce(ctx, roots.SessionKey(a), prepared, timeout, take))
 }
 
 // runOnce runs a prepared statement and passes its result to take.

@@ -257,6 +257,8 @@ type prepared struct {
 	pieces pieces
 	// historical reports that a table is read at another version than its newest.
 	historical bool
+	// diagnose allows [engine.Lease.Diagnose].
+	diagnose bool
 }
 
 func (o *Service) timeout(wanted time.Duration) (time.Duration, error) {
@@ -272,6 +274,7 @@ func (o *Service) timeout(wanted time.Duration) (time.Duration, error) {
 // execute starts the plan in a session. It starts it again without the copy if memory
 // does not suffice, or in another process if the first one was lost.
 func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
+	p.diagnose = run.basis.Whole()
 	held, result, err := o.launch(ctx, key, p, timeout)
 	if p.inPlace != nil && errors.Is(err, engine.ErrOutOfMemory) {
 		// There is no room for the copy. This must not be the answer, because hidden rows
@@ -347,7 +350,7 @@ func (o *Service) launchIn(
 	}
 	lap.done(phaseQueue)
 	lease := held.Lease
-	lease.Timeout = timeout
+	lease.Timeout, lease.Diagnose = timeout, p.diagnose
 	result, err := held.Query(ctx, engine.Statement{
 		SQL: p.plan.SQL, Args: p.args, Sources: p.plan.Sources, Barriers: p.plan.Barriers, Lease: lease,
 		Analyze: p.statement.Analyzes(),

@@ -171,9 +171,10 @@ func (o Rules) answers(ctx context.Context, r ruled, questions func(context.Cont
 		return err
 	}
 	defer held.Release()
+	held.Lease.Diagnose = r.view.Whole()
 	source := r.view.WholeSource()
 	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
-	return questions(ctx, scope, constraint.Relation{From: source.Relation()})
+	return r.view.RefuseRead(ctx, questions(ctx, scope, constraint.Relation{From: source.Relation()}))
 }
 
 // RowsError: existing rows violate a rule: 409.

@@ -142,7 +142,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start removes the rest
 	begun := time.Now()
 	if out, err = w.planUntilCommitted(ctx, prepare, plan); err != nil {
-		err = revocation.EndedBy(ctx, timedOut(ctx, err))
+		err = w.table.RefuseRead(ctx, revocation.EndedBy(ctx, timedOut(ctx, err)))
 	}
 	o.Metrics.ended(action, err)
 	w.record(action, out, time.Since(begun), err)
@@ -284,6 +284,7 @@ func (w *writing) session(ctx context.Context) (*sessions.Held, dml.Options, err
 	if err != nil {
 		return nil, dml.Options{}, err
 	}
+	held.Lease.Diagnose = w.table.Whole()
 	service, ok := held.Session.(dml.Session)
 	if !ok {
 		held.Release()

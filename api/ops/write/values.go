@@ -125,13 +125,15 @@ func (o Service) CountValue(ctx context.Context, t access.Table, v ColumnValue) 
 		return 0, err
 	}
 	defer held.Release()
+	held.Lease.Diagnose = t.Whole()
 	source := t.Source()
 	if list, ok := pruning.List(t.Snapshot(), t.AllColumns(), rows.condition); ok {
 		source.Files = list
 	}
 	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
 	rule := constraint.DomainRule(rows.column.Name, nil, func(string) string { return "coalesce(" + rows.sql + ", false)" })
-	return scope.CountBroken(ctx, rule.Unless(hidden), constraint.Relation{From: source.Relation()})
+	n, err = scope.CountBroken(ctx, rule.Unless(hidden), constraint.Relation{From: source.Relation()})
+	return n, t.RefuseRead(ctx, err)
 }
 
 // Outside finds the rows of a table whose values are outside a domain, which the catalog
@@ -148,7 +150,9 @@ func (o Service) Outside(ctx context.Context, t access.Table, d catalog.ColumnDo
 		return Outside{}, err
 	}
 	defer held.Release()
-	return rule.Outside(ctx, constraint.Scope{Session: held, Lease: held.Lease}, t)
+	held.Lease.Diagnose = t.Whole()
+	out, err := rule.Outside(ctx, constraint.Scope{Session: held, Lease: held.Lease}, t)
+	return out, t.RefuseRead(ctx, err)
 }
 
 // valueRows are the rows with a value.

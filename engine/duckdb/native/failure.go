@@ -55,7 +55,7 @@ var families = map[string]family{
 	"Network":                {engine.KindIO, "network"},
 	"Permission":             {engine.KindIO, "permission"},
 	// A plain exception of a library, thrown by a reader of a damaged file.
-	"Invalid":      {engine.KindIO, ClassDataFile},
+	"Invalid":      {engine.KindIO, engine.ClassDataFile},
 	"FATAL":        {engine.KindFatal, "fatal"},
 	"INTERNAL":     {engine.KindFatal, "internal"},
 	"Null Pointer": {engine.KindFatal, "internal"},
@@ -103,22 +103,19 @@ var refinements = []refinement{
 	{"Invalid Input", regexp.MustCompile(`(?i)division by zero`), engine.KindRuntime, "division"},
 	{"Invalid Input", regexp.MustCompile(`^More than one row returned by a subquery`), engine.KindRuntime, "scalar_subquery_rows"},
 	{"Invalid Input", regexp.MustCompile(`database has been invalidated`), engine.KindFatal, "fatal"},
-	{"Invalid Input", regexp.MustCompile(`schema mismatch in glob`), engine.KindIO, ClassFileSchema},
-	{"Conversion", regexp.MustCompile(`^Error while reading file `), engine.KindIO, ClassFileSchema},
+	{"Invalid Input", regexp.MustCompile(`schema mismatch in glob`), engine.KindIO, engine.ClassFileSchema},
+	{"Conversion", regexp.MustCompile(`^Error while reading file `), engine.KindIO, engine.ClassFileSchema},
 	{"Conversion", regexp.MustCompile(`(?i)string -> blob conversion`), engine.KindRuntime, "binary_text"},
-	{"Invalid Input", regexp.MustCompile(`(?i)parquet file|decompress|magic bytes|corrupt`), engine.KindIO, ClassDataFile},
+	{"Invalid Input", regexp.MustCompile(`^Invalid string encoding found in Parquet file`), engine.KindIO, engine.ClassFileText},
+	{"Invalid Input", regexp.MustCompile(`^Failed to read file "|^Footer length error|(?i:parquet file|decompress|magic bytes|corrupt)`),
+		engine.KindIO, engine.ClassDataFile},
+	{"IO", regexp.MustCompile(`^Could not read enough bytes from file|(?i:parquet file|snappy|corrupt)`), engine.KindIO,
+		engine.ClassDataFile},
 	{"IO", regexp.MustCompile(`/_delta_log/`), engine.KindIO, "delta_log"},
 	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, engine.ClassMissing},
 	{"IO", regexp.MustCompile(`(?i)delta ?kernel`), engine.KindIO, "delta_log"},
 	{"Out of Memory", regexp.MustCompile(`max_temp_directory_size`), engine.KindOutOfMemory, "temp_space"},
 }
-
-const (
-	// ClassDataFile is the class of a damaged data file.
-	ClassDataFile = "data_file"
-	// ClassFileSchema is the class of data files whose columns differ from those of their table.
-	ClassFileSchema = "file_schema"
-)
 
 // entries maps the kinds of catalog entries to the class of the error for a missing one.
 var entries = map[string]string{
@@ -144,8 +141,11 @@ func translate(text string) *engine.Error {
 	if fam, ok := families[f.Type]; ok {
 		out.Kind, out.Class = fam.kind, fam.class
 	}
-	if f.Type == "HTTP" && f.Status == "404" {
+	switch {
+	case f.Type == "HTTP" && f.Status == "404":
 		out.Class = engine.ClassMissing
+	case f.Type == "HTTP" && f.Status == "416": // a file is shorter than it says
+		out.Class = engine.ClassDataFile
 	}
 	if n, err := strconv.Atoi(f.Position); err == nil && n >= 0 {
 		out.Position = n

@@ -134,10 +134,10 @@ func (g *Guard) InterruptCause(err error) error {
 		return why
 	}
 	if e.Kind == engine.KindInterrupted {
-		return &engine.Error{Kind: engine.KindRuntime, Class: classUnnamed, Position: -1, Text: e.Text}
+		return &engine.Error{Kind: engine.KindRuntime, Class: ClassUnnamed, Position: -1, Text: e.Text}
 	}
 	return err
 }
 
-// classUnnamed is the class of a failure whose cause DuckDB does not report.
-const classUnnamed = "unnamed"
+// ClassUnnamed is the class of a failure whose cause DuckDB does not report.
+const ClassUnnamed = "unnamed"

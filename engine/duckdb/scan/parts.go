@@ -60,8 +60,7 @@ func (v *Views) inspect(s *fileScan) error {
 	for i := range s.stored {
 		p, ok := newPart(s.stored[i].Type, s.inFile[i].Type, s.parts[i])
 		if !ok {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " +
-				s.inFile[i].Type.String() + " in the table")
+			return columnTypeError(s.inFile[i].Name, s.stored[i].Type, "files", s.inFile[i].Type)
 		}
 		if !p.isPlain() {
 			s.inside[i] = p
@@ -119,8 +118,7 @@ func (v *Views) inspectForm(s *fileScan, form fileForm) error {
 			return s.ids != nil && n.hasID && n.id == s.ids[i] || s.ids == nil && strings.EqualFold(n.name, s.stored[i].Name)
 		})
 		if at >= 0 && !p.accept(form.root.children[at], d.Types[at], form.files, s.ids != nil) {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + d.Types[at].String() + " in a file, and " + s.inFile[i].Type.String() +
-				" in the table")
+			return columnTypeError(s.inFile[i].Name, d.Types[at], "a file", s.inFile[i].Type)
 		}
 	}
 	return nil

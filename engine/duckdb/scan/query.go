@@ -53,7 +53,9 @@ func emptyQuery(columns []engine.Column) string {
 type fileScan struct {
 	columns []engine.Column
 	uniform bool
-	groups  []fileGroup
+	// eachFile reports whether the types of every file are checked.
+	eachFile bool
+	groups   []fileGroup
 	// paths are the paths of all groups, in order.
 	paths []string
 	// inFile are the columns that files hold; the others are constants of their group. stored
@@ -86,7 +88,7 @@ type fileGroup struct {
 }
 
 func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
-	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: l.Widened,
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, eachFile: l.EachFile, positions: l.Positions, widened: l.Widened,
 		deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
 	constant := map[string]bool{}
 	for _, g := range l.Groups {

@@ -25,6 +25,9 @@ func (v *Views) bindFiles(s *fileScan) error {
 	if err != nil {
 		return err
 	}
+	if err := v.checkOthers(s); err != nil {
+		return err
+	}
 	hidden := hides(first.Has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
 	s.renamed = s.renamed || s.needsIndex() && hidden
 	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.Holds(s.inFile) {
@@ -65,19 +68,8 @@ func (v *Views) fit(first *native.Description, s *fileScan) error {
 	if len(s.stored) == 0 {
 		return nil
 	}
-	names, err := v.storedNames(s)
-	if err != nil {
+	if err := v.checkTypes(s, s.paths[0], first); err != nil {
 		return err
-	}
-	for i, c := range s.stored {
-		if s.partOf(i) != nil { // every file was looked into
-			continue
-		}
-		for j, name := range first.Names {
-			if strings.EqualFold(name, names[i]) && !castable(first.Types[j], c.Type) {
-				return fileSchemaError("column " + c.Name + " is " + first.Types[j].String() + " in a file, and " + c.Type.String() + " in the table")
-			}
-		}
 	}
 	if !s.renamed {
 		return nil
@@ -90,17 +82,51 @@ func (v *Views) fit(first *native.Description, s *fileScan) error {
 		}
 		value, ok := rename("f."+columnName(i), s.stored[i].Type, s.inFile[i].Type, 0)
 		if !ok {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " +
-				s.inFile[i].Type.String() + " in the table")
+			return columnTypeError(s.inFile[i].Name, s.stored[i].Type, "files", s.inFile[i].Type)
 		}
 		s.value[i] = value
 	}
 	return nil
 }
 
-// storedNames returns the names of the columns in the first file, "" for a column that it
-// lacks.
-func (v *Views) storedNames(s *fileScan) ([]string, error) {
+// checkOthers checks the columns of every file after the first, if the list asks for it.
+func (v *Views) checkOthers(s *fileScan) error {
+	if !s.eachFile {
+		return nil
+	}
+	for _, path := range s.paths[1:] {
+		d, err := v.inst.Describe("SELECT * FROM " + ReadParquet([]string{path}, s.options))
+		if err == nil {
+			err = v.checkTypes(s, path, d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTypes checks that the cast to the types in files would change no column of a file.
+func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) error {
+	names, err := v.storedNames(s, path)
+	if err != nil {
+		return err
+	}
+	for i, c := range s.stored {
+		if s.partOf(i) != nil { // every file was looked into
+			continue
+		}
+		for j, name := range file.Names {
+			if strings.EqualFold(name, names[i]) && !castable(file.Types[j], c.Type) {
+				return columnTypeError(s.inFile[i].Name, file.Types[j], "a file", c.Type)
+			}
+		}
+	}
+	return nil
+}
+
+// storedNames returns the names of the columns in a file, "" for a column that it lacks.
+func (v *Views) storedNames(s *fileScan, path string) ([]string, error) {
 	names := make([]string, len(s.stored))
 	if s.ids == nil {
 		for i, c := range s.stored {
@@ -108,7 +134,8 @@ func (v *Views) storedNames(s *fileScan) ([]string, error) {
 		}
 		return names, nil
 	}
-	sql := "SELECT field_id::BIGINT, name FROM system.main.parquet_schema(" + native.QuoteList(s.paths[:1]) + ") WHERE field_id IS NOT NULL"
+	sql := "SELECT field_id::BIGINT, name FROM system.main.parquet_schema(" + native.QuoteList([]string{path}) +
+		") WHERE field_id IS NOT NULL"
 	err := v.inst.Each(sql, engine.Args{}, func(r engine.Row) error {
 		if i := slices.Index(s.ids, int(r.Int64(0))); i >= 0 {
 			names[i] = r.Text(1)

@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
 	"github.com/lakewarden/lakewarden/engine/duckdb/variant"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // maxViews is how many lists of files an instance keeps between two statements. A list costs
@@ -111,13 +112,20 @@ func fileFailure(err error) error {
 	e.Position = -1
 	switch e.Kind {
 	case engine.KindBind, engine.KindRuntime, engine.KindSyntax:
-		e.Kind, e.Class, e.Name = engine.KindIO, native.ClassFileSchema, ""
+		e.Kind, e.Class, e.Name = engine.KindIO, engine.ClassFileSchema, ""
 	}
 	return e
 }
 
 func fileSchemaError(text string) *engine.Error {
-	return &engine.Error{Kind: engine.KindIO, Class: native.ClassFileSchema, Position: -1, Text: native.Clip(text)}
+	return &engine.Error{Kind: engine.KindIO, Class: engine.ClassFileSchema, Position: -1, Text: native.Clip(text)}
+}
+
+// columnTypeError is a fileSchemaError about the type of one of the table's columns.
+func columnTypeError(column string, have sqltype.Type, where string, want sqltype.Type) *engine.Error {
+	e := fileSchemaError("column " + column + " is " + have.String() + " in " + where + ", and " + want.String() + " in the table")
+	e.Column = column
+	return e
 }
 
 // filePath returns the path of a file of a list for DuckDB. By name it must stay below
