@@ -5,6 +5,9 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
 // maxRun is the maximum number of bytes that one request to a store reads.
@@ -28,6 +31,7 @@ type cache struct {
 	mu      sync.Mutex
 	memory  *lru[block, []byte]
 	flights map[block]*flight
+	running map[*load]struct{}
 }
 
 // block is one part of an object, blockSize bytes long unless it is the last one.
@@ -46,12 +50,13 @@ func newCache(opts Options, metrics *metrics) (*cache, error) {
 		metrics:   metrics,
 		memory:    newLRU[block, []byte](opts.MemoryBytes),
 		flights:   map[block]*flight{},
+		running:   map[*load]struct{}{},
 	}
 	if opts.Dir == "" {
 		return c, nil
 	}
 	var err error
-	c.disk, err = openDisk(opts.Dir, opts.DiskBytes, opts.BlockBytes, metrics)
+	c.disk, err = openDisk(opts.Dir, opts.DiskBytes, metrics)
 	return c, err
 }
 
@@ -64,20 +69,40 @@ func (c *cache) close() error {
 	return c.disk.close()
 }
 
-// retain drops the blocks of stores whose identity is not in identities. Blocks of such a store
-// that are being loaded remain until the next call.
-func (c *cache) retain(identities []string) {
-	stores := make(map[string]bool, len(identities))
-	marks := make(map[storeMark]bool, len(identities))
-	for _, identity := range identities {
-		stores[identity], marks[markOf(identity)] = true, true
-	}
-	c.known.retain(stores)
+// forget drops the blocks and descriptions of the objects for which match is true. What is being
+// loaded of them reaches the statements that wait for it, and is not cached.
+func (c *cache) forget(match func(identity, name string) bool) {
+	c.known.forgetWhere(match)
+	c.drop(func(o object) bool { return match(o.identity, o.name) })
+}
+
+// drop drops the blocks of the objects for which match is true.
+func (c *cache) drop(match func(object) bool) {
 	c.mu.Lock()
-	c.memory.removeWhere(func(b block) bool { return !stores[b.object.identity] })
+	c.memory.removeWhere(func(b block) bool { return match(b.object) })
 	c.metrics.bytes.WithLabelValues("memory").Set(float64(c.memory.used))
+	for l := range c.running {
+		l.passing = l.passing || match(l.object)
+	}
 	c.mu.Unlock()
-	c.disk.retain(marks)
+	c.disk.forget(match)
+}
+
+// maxUnconfirmed is how long blocks are cached of an object that its store was not asked about.
+// Other writers delete objects, too.
+const maxUnconfirmed = 50 * time.Minute
+
+// expire drops the blocks of objects that were not confirmed for too long.
+func (c *cache) expire() {
+	confirmed := c.known.confirmed(maxUnconfirmed)
+	c.drop(func(o object) bool { return !confirmed(o) })
+}
+
+// lacks records that a store has no object of this name.
+func (c *cache) lacks(identity, name string) {
+	if _, cached := c.known.last(identity, name); cached {
+		c.forget(func(i, n string) bool { return i == identity && n == name })
+	}
 }
 
 // size returns the length of a block.
@@ -146,6 +171,7 @@ func (c *cache) start(location *Location, b block, last int64) *flight {
 	for index := l.first; index < l.end; index++ {
 		c.flights[block{b.object, index}] = &flight{load: l, landed: make(chan struct{})}
 	}
+	c.running[l] = struct{}{}
 	c.loads.Add(1)
 	go func() {
 		defer c.loads.Done()
@@ -173,11 +199,16 @@ func (c *cache) present(b block) bool {
 }
 
 // land stores a block in the cache and passes it to the waiting callers.
-func (c *cache) land(b block, data []byte) {
+func (c *cache) land(l *load, b block, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.memory.put(b, data, int64(len(data)))
-	c.metrics.bytes.WithLabelValues("memory").Set(float64(c.memory.used))
+	if !l.passing {
+		c.memory.put(b, data, int64(len(data)))
+		c.metrics.bytes.WithLabelValues("memory").Set(float64(c.memory.used))
+		if !l.onDisk {
+			c.disk.write(b, data)
+		}
+	}
 	if f := c.flights[b]; f != nil {
 		delete(c.flights, b)
 		f.data = data
@@ -187,8 +218,11 @@ func (c *cache) land(b block, data []byte) {
 
 // crash ends the flights of a load that failed.
 func (c *cache) crash(l *load, err error) {
-	if errors.Is(err, ErrContent) {
+	switch {
+	case errors.Is(err, ErrContent):
 		c.known.forget(l.object)
+	case errors.Is(err, objstore.ErrNotFound):
+		c.lacks(l.object.identity, l.object.name)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -218,48 +218,62 @@ func (f fixedTime) Stat(ctx context.Context, name string) (objstore.Object, erro
 	return object, err
 }
 
-// TestTheDiskOutlivesTheProcess and hands out nothing that was damaged.
-func TestTheDiskOutlivesTheProcess(t *testing.T) {
+// TestTheDiskIsUnreadableToOthers: blocks are encrypted, do not outlive the process, and nothing
+// that was damaged is handed out.
+func TestTheDiskIsUnreadableToOthers(t *testing.T) {
 	dir, size := filepath.Join(t.TempDir(), "cache"), 10*64+5
 	inner := &fixedTime{mem.New()}
 	content := text(size)
 	mustPut(t, inner, "a.parquet", content)
-	run := func(opts gateway.Options) (asked int, lost, blocks map[string]float64) {
-		faults, registry := objstore.NewFaults(inner), prometheus.NewPedanticRegistry()
-		opts.Dir, opts.Registerer = dir, registry
-		if opts.BlockBytes == 0 {
-			opts.BlockBytes = 64
-		}
-		g, err := gateway.New(opts)
-		require.NoError(t, err)
-		_, err = gateway.New(gateway.Options{Dir: dir})
-		require.ErrorIs(t, err, gateway.ErrCacheDir, "one process at a time")
-		got, err := get(t.Context(), client(t, mustGrant(t, g, faults, "")), "a.parquet", "")
+	// Blocks that a process left which was killed, of this version and of earlier ones.
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	for _, name := range []string{strings.Repeat("ab", 32), "writing", "block-1", "foreign"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
+	faults, registry := objstore.NewFaults(inner), prometheus.NewPedanticRegistry()
+	// Memory has room for one block, so every other one comes from disk.
+	g, err := gateway.New(gateway.Options{Dir: dir, Registerer: registry, BlockBytes: 64, MemoryBytes: 64, ReadAhead: -1})
+	require.NoError(t, err)
+	require.Empty(t, blockFiles(t, dir))
+	require.FileExists(t, filepath.Join(dir, "foreign"))
+	_, err = gateway.New(gateway.Options{Dir: dir})
+	require.ErrorIs(t, err, gateway.ErrCacheDir, "one process at a time")
+	c := client(t, mustGrant(t, g, faults, ""))
+	read := func() {
+		t.Helper()
+		got, err := get(t.Context(), c, "a.parquet", "")
 		require.NoError(t, err)
 		require.Equal(t, content, got)
-		require.NoError(t, g.Close())
-		return faults.Count(objstore.OpGetRange), nonzero(counters(t, registry, "lakewarden_gateway_cache_lost_total")),
-			counters(t, registry, "lakewarden_gateway_cache_blocks_total")
 	}
-	asked, lost, _ := run(gateway.Options{})
-	require.Equal(t, 1, asked)
-	require.Empty(t, lost)
-	asked, _, blocks := run(gateway.Options{})
-	require.Zero(t, asked)
-	require.EqualValues(t, 11, blocks["disk"])
+	written := func() []string {
+		require.Eventually(t, func() bool {
+			return counters(t, registry, "lakewarden_gateway_cache_bytes")["disk"] == float64(size+11*16)
+		},
+			10*time.Second, time.Millisecond)
+		return blockFiles(t, dir)
+	}
+	read()
+	require.Len(t, written(), 11)
+	asked := faults.Count(objstore.OpGetRange)
+	read()
+	require.Equal(t, asked, faults.Count(objstore.OpGetRange), "from disk")
+	for _, path := range written() {
+		stored, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for at := 0; at+16 <= size; at += 16 {
+			require.NotContains(t, string(stored), string(content[at:at+16]))
+		}
+	}
 
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
-	files, err := filepath.Glob(filepath.Join(dir, strings.Repeat("?", 64)))
-	require.NoError(t, err)
-	require.Len(t, files, 11)
+	files := written()
 	damage := []func(path string) error{
 		func(path string) error { return os.Truncate(path, 0) },
 		func(path string) error { return os.Truncate(path, 63) },
 		func(path string) error { return flip(path, 0) },
-		func(path string) error { return flip(path, 64) },
-		func(path string) error { return os.WriteFile(path, make([]byte, 64+36), 0o600) },
+		func(path string) error { return os.WriteFile(path, make([]byte, 64+16), 0o600) },
 		func(path string) error { return swap(path, files[10]) },
 		os.Remove,
 		func(path string) error { return replace(path, func() error { return os.Symlink("/etc/passwd", path) }) },
@@ -271,24 +285,28 @@ func TestTheDiskOutlivesTheProcess(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		require.NoError(t, harm(files[i]))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "foreign"), []byte("kept"), 0o600))
-	asked, lost, _ = run(gateway.Options{})
-	require.Positive(t, asked)
-	require.GreaterOrEqual(t, lost["damaged"], 6.0)
-	require.FileExists(t, filepath.Join(dir, "foreign"))
+	read()
+	require.Greater(t, faults.Count(objstore.OpGetRange), asked)
+	require.GreaterOrEqual(t, counters(t, registry, "lakewarden_gateway_cache_lost_total")["damaged"], 6.0)
+	read()
 
-	// Other sizes of blocks are other blocks, and a smaller cap deletes.
-	asked, _, _ = run(gateway.Options{BlockBytes: 128, DiskBytes: 400})
-	require.Positive(t, asked)
-	files, err = filepath.Glob(filepath.Join(dir, strings.Repeat("?", 64)))
-	require.NoError(t, err)
-	var total int64
-	for _, path := range files {
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
-		}
+	require.NoError(t, g.Close())
+	require.Empty(t, blockFiles(t, dir))
+	require.FileExists(t, filepath.Join(dir, "foreign"))
+}
+
+// TestTheDiskIsBounded: a smaller limit deletes.
+func TestTheDiskIsBounded(t *testing.T) {
+	dir, inner, registry := t.TempDir(), mem.New(), prometheus.NewPedanticRegistry()
+	mustPut(t, inner, "a.parquet", text(1000))
+	g := mustGateway(t, gateway.Options{Dir: dir, BlockBytes: 128, DiskBytes: 400, MemoryBytes: 1, ReadAhead: -1, Registerer: registry})
+	c := client(t, mustGrant(t, g, inner, ""))
+	for range 3 {
+		_, err := get(t.Context(), c, "a.parquet", "")
+		require.NoError(t, err)
 	}
-	require.LessOrEqual(t, total, int64(400))
+	require.NoError(t, g.Close())
+	require.LessOrEqual(t, counters(t, registry, "lakewarden_gateway_cache_bytes")["disk"], 400.0)
 }
 
 func flip(path string, at int) error {

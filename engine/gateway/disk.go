@@ -1,94 +1,75 @@
 package gateway
 
 import (
-	"cmp"
-	"crypto/sha256"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 )
 
 const (
-	diskLock  = "lock"
-	diskTemp  = "writing" // the file that is being written; there is at most one
-	diskQueue = 32        // maximum number of blocks that wait to be written
+	diskLock   = "lock"
+	diskPrefix = "block-"
+	diskQueue  = 32 // maximum number of blocks that wait to be written
 )
 
-// disk stores blocks as files. The digest of a block's identity is the file's name, and the file
-// ends in a seal, so that truncated, changed and renamed files are recognised. Failures to read or
-// write never fail a request; a block that is not available here is read from its store.
+// disk stores blocks as files. The files are encrypted with a key that only this process has, in
+// memory: nobody can read them after its end, and the next process deletes them. A file that was
+// truncated, changed or renamed does not decrypt. Failures to read or write never fail a request;
+// a block that is not available here is read from its store.
 //
-// One goroutine writes and deletes files. Readers tolerate files that were deleted.
+// One goroutine writes files. Readers tolerate files that were deleted.
 type disk struct {
-	root      *os.Root
-	lock      *os.File
-	blockSize int64
-	metrics   *metrics
-	queue     chan diskBlock
-	written   chan struct{} // closed when the writing goroutine has ended
+	root    *os.Root
+	lock    *os.File
+	seal    cipher.AEAD
+	metrics *metrics
+	queue   chan *diskBlock
+	written chan struct{} // closed when the writing goroutine has ended
 
-	mu    sync.Mutex
-	index *lru[digest, struct{}]
+	mu      sync.Mutex
+	index   *lru[block, fileNumber]
+	pending map[*diskBlock]struct{}
+	last    fileNumber
 }
 
+// fileNumber names one file. It is never used again, so that it is also the nonce of the file.
+type fileNumber uint64
+
+// diskBlock is a block that waits to be written.
 type diskBlock struct {
-	name digest
-	data []byte
+	block  block
+	data   []byte
+	number fileNumber
+	// forgotten is guarded by disk.mu.
+	forgotten bool
 }
 
-type digest [sha256.Size]byte
+func (n fileNumber) name() string { return diskPrefix + strconv.FormatUint(uint64(n), 36) }
 
-// storeMark is the common prefix of the names of all blocks of one store.
-type storeMark [8]byte
-
-func markOf(identity string) storeMark {
-	sum := sha256.Sum256([]byte(identity))
-	return storeMark(sum[:len(storeMark{})])
+func (n fileNumber) nonce(size int) []byte {
+	nonce := make([]byte, size)
+	binary.BigEndian.PutUint64(nonce[size-8:], uint64(n))
+	return nonce
 }
 
-// address returns the name of a block. Its fields are hashed with their lengths, so that they
-// cannot be confused.
-func (d *disk) address(b block) digest {
-	h := sha256.New()
-	for _, text := range []string{b.object.identity, b.object.name} {
-		_ = binary.Write(h, binary.LittleEndian, int64(len(text))) // a hash never fails
-		_, _ = io.WriteString(h, text)
-	}
-	_ = binary.Write(h, binary.LittleEndian, []int64{b.object.size, b.object.stamp, d.blockSize, b.index})
-	name := digest(h.Sum(nil))
-	mark := markOf(b.object.identity)
-	copy(name[:], mark[:])
-	return name
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// sealSize is the length of a seal.
-const sealSize = sha256.Size + crc32.Size
-
-// seal returns the end of a file: its name and a checksum of name and content. It detects
-// accidental damage, not forgery: only this process's user can write to the folder. A cryptographic
-// digest would take as long as sending the block.
-func seal(name digest, data []byte) [sealSize]byte {
-	sum := crc32.Update(crc32.Checksum(name[:], castagnoli), castagnoli, data)
-	var out [sealSize]byte
-	binary.LittleEndian.PutUint32(out[copy(out[:], name[:]):], sum)
-	return out
-}
-
-func (d digest) String() string { return hex.EncodeToString(d[:]) }
-
-// openDisk takes over a folder with the blocks that an earlier process left.
-func openDisk(dir string, most, blockSize int64, metrics *metrics) (*disk, error) {
+// openDisk empties a folder and uses it. An earlier process can have left blocks there.
+func openDisk(dir string, most int64, metrics *metrics) (*disk, error) {
 	refuse := func(err error) error { return fmt.Errorf("%w: %w", ErrCacheDir, err) }
+	seal, err := newSeal()
+	if err != nil {
+		return nil, refuse(err)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, refuse(err)
 	}
@@ -100,13 +81,13 @@ func openDisk(dir string, most, blockSize int64, metrics *metrics) (*disk, error
 	if err := root.Chmod(".", 0o700); err != nil {
 		return nil, refuse(errors.Join(err, root.Close()))
 	}
-	d := &disk{root: root, blockSize: blockSize, metrics: metrics, queue: make(chan diskBlock, diskQueue),
-		written: make(chan struct{}), index: newLRU[digest, struct{}](most)}
+	d := &disk{root: root, seal: seal, metrics: metrics, queue: make(chan *diskBlock, diskQueue),
+		written: make(chan struct{}), index: newLRU[block, fileNumber](most), pending: map[*diskBlock]struct{}{}}
 	if d.lock, err = root.OpenFile(diskLock, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, refuse(errors.Join(err, root.Close()))
 	}
 	if err = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-		err = d.adopt()
+		err = d.empty()
 	}
 	if err != nil {
 		return nil, refuse(errors.Join(err, d.lock.Close(), root.Close()))
@@ -115,65 +96,75 @@ func openDisk(dir string, most, blockSize int64, metrics *metrics) (*disk, error
 	return d, nil
 }
 
-// adopt registers the files that have the name of a block, with the youngest as the most recently
-// used. Their content is checked when it is read. Other files are ignored.
-func (d *disk) adopt() error {
+// newSeal returns a cipher with a new key.
+func newSeal() (cipher.AEAD, error) {
+	var key [32]byte
+	rand.Read(key[:])
+	blocks, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(blocks)
+}
+
+// empty deletes every block. Other files are ignored.
+func (d *disk) empty() error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
 		return err
 	}
-	var files []fs.FileInfo
 	for _, entry := range entries {
-		info, err := entry.Info()
-		if err == nil && info.Mode().IsRegular() && len(entry.Name()) == 2*sha256.Size {
-			files = append(files, info)
-		}
-	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int {
-		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
-	})
-	for _, file := range files {
-		var name digest
-		if n, err := hex.Decode(name[:], []byte(file.Name())); err == nil && n == len(name) {
-			d.keep(name, file.Size())
+		if ownFile(entry.Name()) {
+			if err := d.root.RemoveAll(entry.Name()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// keep registers a file and deletes the files that it evicts.
-func (d *disk) keep(name digest, size int64) {
-	d.mu.Lock()
-	gone := d.index.put(name, struct{}{}, size)
-	used := d.index.used
-	d.mu.Unlock()
-	d.metrics.bytes.WithLabelValues("disk").Set(float64(used))
-	for _, name := range gone {
-		_ = d.root.Remove(name.String()) // adopted again at the next start
-	}
+// ownFile reports whether a file holds a block. Earlier versions of this program named a file by a
+// digest, and by "writing" before it was complete.
+func ownFile(name string) bool {
+	digest, err := hex.DecodeString(name)
+	return strings.HasPrefix(name, diskPrefix) || name == "writing" || err == nil && len(digest) == 32
 }
 
 // drop forgets a damaged file.
-func (d *disk) drop(name digest, reason string) {
+func (d *disk) drop(b block, number fileNumber, reason string) {
 	d.mu.Lock()
-	d.index.remove(name)
-	d.metrics.bytes.WithLabelValues("disk").Set(float64(d.index.used))
+	if now, ok := d.index.get(b); ok && now == number {
+		d.index.remove(b)
+	}
+	d.measure()
 	d.mu.Unlock()
 	d.metrics.lost.WithLabelValues(reason).Inc()
-	_ = d.root.Remove(name.String())
+	d.remove(number)
 }
 
-// retain deletes the blocks of stores whose mark is not in stores. A nil disk has no blocks.
-func (d *disk) retain(stores map[storeMark]bool) {
+// forget deletes the blocks of the objects for which match is true. A nil disk has no blocks.
+func (d *disk) forget(match func(object) bool) {
 	if d == nil {
 		return
 	}
 	d.mu.Lock()
-	gone := d.index.removeWhere(func(name digest) bool { return !stores[storeMark(name[:len(storeMark{})])] })
-	d.metrics.bytes.WithLabelValues("disk").Set(float64(d.index.used))
+	gone := d.index.removeWhere(func(b block) bool { return match(b.object) })
+	for waiting := range d.pending {
+		waiting.forgotten = waiting.forgotten || match(waiting.block.object)
+	}
+	d.measure()
 	d.mu.Unlock()
-	for _, name := range gone {
-		_ = d.root.Remove(name.String()) // adopted and deleted again after the next start
+	d.remove(gone...)
+}
+
+// measure reports the size of the index. The caller holds mu.
+func (d *disk) measure() { d.metrics.bytes.WithLabelValues("disk").Set(float64(d.index.used)) }
+
+// remove deletes files. A file that cannot be deleted remains unreadable to others, and is deleted
+// when the next process starts.
+func (d *disk) remove(files ...fileNumber) {
+	for _, number := range files {
+		_ = d.root.Remove(number.name())
 	}
 }
 
@@ -184,42 +175,40 @@ func (d *disk) has(b block) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.index.has(d.address(b))
+	return d.index.has(b)
 }
 
 // read returns a block of the given size, if it exists and is intact.
 func (d *disk) read(b block, size int64) ([]byte, bool) {
-	name := d.address(b)
 	d.mu.Lock()
-	_, ok := d.index.get(name)
+	number, ok := d.index.get(b)
 	d.mu.Unlock()
 	if !ok {
 		return nil, false
 	}
-	data, err := d.load(name, size)
+	data, err := d.load(number, size)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that does not exist was evicted meanwhile
-		d.drop(name, "damaged")
+		d.drop(b, number, "damaged")
 	}
 	return data, err == nil
 }
 
-func (d *disk) load(name digest, size int64) ([]byte, error) {
-	file, err := d.root.Open(name.String())
+func (d *disk) load(number fileNumber, size int64) ([]byte, error) {
+	file, err := d.root.Open(number.name())
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || info.Size() != size+sealSize {
+	sealed := size + int64(d.seal.Overhead())
+	if info, err := file.Stat(); err != nil || info.Size() != sealed {
 		return nil, errors.Join(errors.New("not the size of the block"), err)
 	}
-	data := make([]byte, size+sealSize)
+	data := make([]byte, sealed)
 	if _, err := io.ReadFull(file, data); err != nil {
 		return nil, err
 	}
-	if [sealSize]byte(data[size:]) != seal(name, data[:size]) {
-		return nil, errors.New("not the content of the block")
-	}
-	return data[:size:size], nil
+	data, err = d.seal.Open(data[:0], number.nonce(d.seal.NonceSize()), data, nil)
+	return data[:len(data):len(data)], err
 }
 
 // write queues a block to be written, unless the queue is full. It does not wait.
@@ -227,8 +216,13 @@ func (d *disk) write(b block, data []byte) {
 	if d == nil {
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last++
+	waiting := &diskBlock{block: b, data: data, number: d.last}
 	select {
-	case d.queue <- diskBlock{d.address(b), data}:
+	case d.queue <- waiting:
+		d.pending[waiting] = struct{}{}
 	default:
 		d.metrics.lost.WithLabelValues("busy").Inc()
 	}
@@ -236,36 +230,49 @@ func (d *disk) write(b block, data []byte) {
 
 func (d *disk) writing() {
 	defer close(d.written)
+	var sealed []byte
 	for b := range d.queue {
-		if err := d.store(b); err != nil {
-			d.metrics.lost.WithLabelValues("failed").Inc()
-			continue
-		}
-		d.keep(b.name, int64(len(b.data))+sealSize)
+		sealed = d.seal.Seal(sealed[:0], b.number.nonce(d.seal.NonceSize()), b.data, nil)
+		d.keep(b, d.store(b.number, sealed), int64(len(sealed)))
 	}
 }
 
-// store writes a file completely before it gives it its name. The file is not synced: if a crash
-// truncates it, its seal is missing.
-func (d *disk) store(b diskBlock) error {
-	file, err := d.root.OpenFile(diskTemp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+// store writes a file. It is not synced.
+func (d *disk) store(number fileNumber, sealed []byte) error {
+	file, err := d.root.OpenFile(number.name(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	end := seal(b.name, b.data)
-	_, err = file.Write(b.data)
-	if err == nil {
-		_, err = file.Write(end[:])
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return d.root.Rename(diskTemp, b.name.String())
+	_, err = file.Write(sealed)
+	return errors.Join(err, file.Close())
 }
 
-// close writes the queued blocks and releases the folder. No block is written or read afterwards.
+// keep registers a file that was stored, and deletes the files that it evicts or replaces. A block
+// that was forgotten meanwhile is deleted.
+func (d *disk) keep(b *diskBlock, failed error, size int64) {
+	var gone []fileNumber
+	d.mu.Lock()
+	delete(d.pending, b)
+	switch {
+	case failed != nil:
+		d.metrics.lost.WithLabelValues("failed").Inc()
+		gone = append(gone, b.number)
+	case b.forgotten:
+		gone = append(gone, b.number)
+	default:
+		if former, ok := d.index.get(b.block); ok {
+			gone = append(gone, former)
+		}
+		gone = append(gone, d.index.put(b.block, b.number, size)...)
+	}
+	d.measure()
+	d.mu.Unlock()
+	d.remove(gone...)
+}
+
+// close deletes all blocks and releases the folder. No block is written or read afterwards.
 func (d *disk) close() error {
 	close(d.queue)
 	<-d.written
-	return errors.Join(d.lock.Close(), d.root.Close())
+	return errors.Join(d.empty(), d.lock.Close(), d.root.Close())
 }

@@ -23,11 +23,15 @@
 //     the actual failure is [Grant.Cause].
 //   - A connection that was used for a log or a listing serves no further request: see
 //     [ReadsRemoteLog].
+//   - Blocks on disk are encrypted with a key that is in memory only.
+//   - After [Gateway.Forget] no read that began before it fills the cache.
 //   - Names and texts of a store are in no error response and in no log line.
 //
 // The key of a block consists of the identity of a configuration, a name, a size and a time of last
 // change. A listing always comes from the store. It also updates the cache about objects that were
 // replaced under the same name, such as the log of a table that was dropped and created again.
+// Blocks of objects that their store was not asked about for most of an hour are dropped, because
+// other programs delete objects, too.
 //
 // Sessions set http_retries = 1: httpfs retries every error, including a 400, at once the first
 // time and then with growing pauses, half a second in total by default.

@@ -22,8 +22,8 @@ type Options struct {
 	// each read from a store, and up to 32 for the disk) are not counted. Zero is 256 MiB and 4
 	// GiB.
 	MemoryBytes, DiskBytes int64
-	// Dir is the directory for blocks on disk. It belongs to this process alone; the blocks outlive
-	// the process. Empty means no disk tier.
+	// Dir is the directory for blocks on disk. It belongs to this process alone, and is emptied when
+	// the process starts. Empty means no disk tier.
 	Dir string
 	// BlockBytes is the size of a block, the unit of the cache and of reads from stores; zero is 1
 	// MiB.
@@ -127,9 +127,12 @@ func New(opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Retain drops the blocks, in memory and on disk, of stores other than those with the given
-// [Location.Identity], including blocks that an earlier process left.
-func (g *Gateway) Retain(identities []string) { g.cache.retain(identities) }
+// Forget drops everything cached, in memory and on disk, of the objects for whose
+// [Location.Identity] and name match is true. Reads of them that are under way are not cached.
+func (g *Gateway) Forget(match func(identity, name string) bool) { g.cache.forget(match) }
+
+// Expire drops the blocks of objects that their store was not asked about for [maxUnconfirmed].
+func (g *Gateway) Expire() { g.cache.expire() }
 
 // Endpoint returns host:port. The connection does not use TLS.
 func (g *Gateway) Endpoint() string { return g.endpoint }

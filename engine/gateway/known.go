@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -62,6 +63,14 @@ func (k *known) get(identity, name string) (object, bool) {
 	return seen.object, ok && k.now().Sub(seen.at) < k.recheck
 }
 
+// last returns the last description of a name, however old it is.
+func (k *known) last(identity, name string) (object, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	seen, ok := k.objects.peek(place{identity, name})
+	return seen.object, ok
+}
+
 // learn records a store's current description and returns the one to use: the one under which
 // blocks are cached, if the content is the same.
 func (k *known) learn(seen object) object {
@@ -85,11 +94,22 @@ func (k *known) forget(wrong object) {
 	}
 }
 
-// retain drops the descriptions of other stores.
-func (k *known) retain(stores map[string]bool) {
+// forgetWhere drops the descriptions of places for which match is true.
+func (k *known) forgetWhere(match func(identity, name string) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.objects.removeWhere(func(at place) bool { return !stores[at.identity] })
+	k.objects.removeWhere(func(at place) bool { return match(at.identity, at.name) })
+}
+
+// confirmed returns a function that reports whether the store had an object within the given time.
+func (k *known) confirmed(within time.Duration) func(object) bool {
+	since := k.now().Add(-within)
+	return func(o object) bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		seen, ok := k.objects.peek(place{o.identity, o.name})
+		return ok && seen.object == o && seen.at.After(since)
+	}
 }
 
 // stat describes an object, from the cached descriptions if the object is write-once.
@@ -98,6 +118,9 @@ func (c *cache) stat(ctx context.Context, location *Location, name string) (obje
 		return known, nil
 	}
 	found, err := location.Store.Stat(ctx, name)
+	if errors.Is(err, objstore.ErrNotFound) {
+		c.lacks(location.Identity, name)
+	}
 	if err != nil {
 		return object{}, err
 	}

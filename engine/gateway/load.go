@@ -29,10 +29,11 @@ type load struct {
 	object     object
 	first, end int64
 	next       int64 // first block that has not landed; used by the loading goroutine only
-	onDisk     bool
+	onDisk     bool  // the block is read from disk
 	ctx        context.Context
 	cancel     context.CancelFunc
 	members    map[*statement]func() bool // values stop watching the end of the statement; guarded by cache.mu
+	passing    bool                       // the blocks are not cached; guarded by cache.mu
 }
 
 // join makes the load continue until the statement ends. The caller holds mu.
@@ -64,9 +65,10 @@ func (l *load) do() {
 		b := block{l.object, l.first}
 		if data, ok := l.cache.disk.read(b, l.cache.size(b)); ok {
 			l.cache.metrics.blocks.WithLabelValues("disk").Inc()
-			l.cache.land(b, data)
+			l.cache.land(l, b, data)
 			return
 		}
+		l.onDisk = false
 	}
 	for attempt := 0; ; attempt++ {
 		err := l.stream()
@@ -88,6 +90,7 @@ func (l *load) done() {
 		stop()
 	}
 	clear(l.members)
+	delete(l.cache.running, l)
 }
 
 // stream reads the remaining blocks in one request.
@@ -107,8 +110,7 @@ func (l *load) stream() error {
 		c.metrics.upstream.Add(float64(len(data)))
 		c.metrics.blocks.WithLabelValues("store").Inc()
 		l.next++
-		c.land(b, data)
-		c.disk.write(b, data)
+		c.land(l, b, data)
 	}
 	return nil
 }

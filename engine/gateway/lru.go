@@ -32,27 +32,34 @@ func (l *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.value, ok
 }
 
-// put sets a value and returns the evicted keys. A value that costs more than the limit is evicted
-// itself.
-func (l *lru[K, V]) put(key K, value V, cost int64) (gone []K) {
+// peek is like get, but does not count as a use.
+func (l *lru[K, V]) peek(key K) (value V, ok bool) {
+	e, ok := l.entries.Peek(key)
+	return e.value, ok
+}
+
+// put sets a value and returns the evicted values. A value that costs more than the limit is
+// evicted itself.
+func (l *lru[K, V]) put(key K, value V, cost int64) (gone []V) {
 	l.remove(key)
 	l.entries.Add(key, entry[V]{value, cost})
 	l.used += cost
 	for l.used > l.most {
-		oldest, _, _ := l.entries.RemoveOldest()
-		gone = append(gone, oldest)
+		_, oldest, _ := l.entries.RemoveOldest()
+		gone = append(gone, oldest.value)
 	}
 	return gone
 }
 
 func (l *lru[K, V]) remove(key K) { l.entries.Remove(key) }
 
-// removeWhere removes the entries for whose key match returns true and returns their keys.
-func (l *lru[K, V]) removeWhere(match func(K) bool) (gone []K) {
+// removeWhere removes the entries for whose key match returns true and returns their values.
+func (l *lru[K, V]) removeWhere(match func(K) bool) (gone []V) {
 	for _, key := range l.entries.Keys() {
 		if match(key) {
+			e, _ := l.entries.Peek(key)
 			l.remove(key)
-			gone = append(gone, key)
+			gone = append(gone, e.value)
 		}
 	}
 	return gone

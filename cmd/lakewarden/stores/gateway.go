@@ -59,15 +59,16 @@ func NewGatewayEngine(
 	})
 	remotely.RefuseLogs = settings.Isolation == config.IsolationNone
 	parts.Every(context.WithoutCancel(ctx), forgetBlocksEvery, func(ctx context.Context) {
-		if err := forgetBlocks(ctx, g.Retain, store); err != nil && ctx.Err() == nil {
+		g.Expire()
+		if err := forgetBlocks(ctx, g.Forget, store); err != nil && ctx.Err() == nil {
 			log.Warn("blocks of deleted storage not dropped", "error", err)
 		}
 	})
 	return remotely, nil
 }
 
-// forgetBlocksEvery is the interval in which blocks of deleted configurations are
-// dropped. They can no longer be read and only occupy disk space.
+// forgetBlocksEvery is the interval in which blocks of deleted configurations are dropped, which
+// can no longer be read, and blocks that their store was not asked about for too long.
 const forgetBlocksEvery = 5 * time.Minute
 
 // configLister is the part of the catalog that lists all configurations.
@@ -80,14 +81,14 @@ type configLister interface {
 func identityOf(c catalog.StorageConfig) string { return string(c.ID) + " " + string(c.Location) }
 
 // forgetBlocks removes the blocks of deleted configurations from a cache.
-func forgetBlocks(ctx context.Context, retain func(identities []string), store configLister) error {
-	var identities []string
+func forgetBlocks(ctx context.Context, forget func(match func(identity, name string) bool), store configLister) error {
+	existing := map[string]bool{}
 	for c, err := range catalog.AllStorageConfigs(authz.System(ctx, "cached blocks"), store) {
 		if err != nil {
 			return err
 		}
-		identities = append(identities, identityOf(c))
+		existing[identityOf(c)] = true
 	}
-	retain(identities)
+	forget(func(identity, _ string) bool { return !existing[identity] })
 	return nil
 }
