@@ -21,5 +21,7 @@
 //     wait takes nothing.
 //   - A session is held by at most one statement. A broken session is closed and
 //     never reused.
+//   - A session that may have read deleted files ([Pool.Empty]), or is old, serves no further
+//     statement.
 //   - An idle user has no cost: unused sessions are closed.
 package sessions

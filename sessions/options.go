@@ -57,6 +57,9 @@ type Options struct {
 	MaxIdle     int
 	IdleTimeout time.Duration
 	IdleBytes   int64
+	// MaxAge closes a session that was opened so long ago, after its statement: it may cache
+	// files that another engine has deleted. Default 30 min.
+	MaxAge time.Duration
 	// Threads is a statement's number of worker threads. Default: cores.
 	Threads int
 	// TempBytes caps a statement's spill. Default 10 GiB.
@@ -82,6 +85,7 @@ func (o Options) withDefaults() Options {
 	def(&o.LingerRemote, 5*time.Second)
 	def(&o.MaxIdle, 64)
 	def(&o.IdleTimeout, 60*time.Second)
+	def(&o.MaxAge, 30*time.Minute)
 	def(&o.IdleBytes, o.Budget/4)
 	def(&o.Threads, runtime.NumCPU())
 	def(&o.TempBytes, 10*1024*mib)

@@ -49,6 +49,8 @@ type Pool struct {
 	lru    *list.List                 // of *warm; the least recently used is at the front
 	// opening holds the keys for which Prepare is opening a session.
 	opening map[string]chan struct{}
+	// live holds all open sessions.
+	live map[*opened]struct{}
 	// work counts sessions that are in no index (held, settling, closing), and the
 	// sweeper.
 	work sync.WaitGroup
@@ -62,7 +64,7 @@ type Pool struct {
 type warm struct {
 	key     Key
 	id      string // of key
-	session engine.Session
+	session *opened
 	since   time.Time
 	linger  time.Duration // the time to linger after since
 	lease   int64         // bytes still held; 0 once settled
@@ -74,7 +76,7 @@ func New(eng engine.Engine, opts Options) *Pool {
 	p := &Pool{
 		eng: eng, opts: opts, budget: newBudget(opts),
 		idle: map[string][]*list.Element{}, lru: list.New(), stop: make(chan struct{}),
-		opening: map[string]chan struct{}{},
+		opening: map[string]chan struct{}{}, live: map[*opened]struct{}{},
 	}
 	p.m = newMetrics(opts.Registerer, p)
 	p.work.Add(1)
@@ -90,8 +92,9 @@ type Held struct {
 	// Queued is the time spent waiting for a turn.
 	Queued time.Duration
 
-	pool *Pool
-	key  Key
+	pool   *Pool
+	key    Key
+	opened *opened
 	// oneOff reports that Release closes the session.
 	oneOff bool
 	once   sync.Once
@@ -113,11 +116,11 @@ func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
 			return p.hold(w.session, key, w.lease, 0), nil
 		}
 	}
-	return p.turn(ctx, key, start, func() (engine.Session, error) { return p.take(ctx, id, key) })
+	return p.turn(ctx, key, start, func() (*opened, error) { return p.take(ctx, id, key) })
 }
 
 // turn waits for a turn and then opens a session.
-func (p *Pool) turn(ctx context.Context, key Key, start time.Time, open func() (engine.Session, error)) (*Held, error) {
+func (p *Pool) turn(ctx context.Context, key Key, start time.Time, open func() (*opened, error)) (*Held, error) {
 	if p.budget.crowded() {
 		p.settle(func(*warm) bool { return true })
 	}
@@ -135,9 +138,9 @@ func (p *Pool) turn(ctx context.Context, key Key, start time.Time, open func() (
 	return p.hold(session, key, mem, queued), nil
 }
 
-func (p *Pool) hold(session engine.Session, key Key, mem int64, queued time.Duration) *Held {
+func (p *Pool) hold(session *opened, key Key, mem int64, queued time.Duration) *Held {
 	return &Held{
-		Session: session, pool: p, key: key, Queued: queued,
+		Session: session.Session, opened: session, pool: p, key: key, Queued: queued,
 		Lease: engine.Lease{Memory: mem, Threads: p.opts.Threads, TempBytes: p.opts.TempBytes},
 	}
 }
@@ -151,7 +154,7 @@ func (p *Pool) Room(org, user string) error {
 }
 
 // take returns a warm session of key or opens one. The caller has a lease.
-func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, error) {
+func (p *Pool) take(ctx context.Context, id string, key Key) (*opened, error) {
 	if err := p.prepared(ctx, id); err != nil {
 		return nil, err
 	}
@@ -165,7 +168,7 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 }
 
 // fresh opens a session and counts it in work. The caller has a lease.
-func (p *Pool) fresh(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
+func (p *Pool) fresh(ctx context.Context, opts engine.SessionOptions) (*opened, error) {
 	p.mu.Lock()
 	closed := p.closed
 	if !closed {
@@ -175,12 +178,11 @@ func (p *Pool) fresh(ctx context.Context, opts engine.SessionOptions) (engine.Se
 	if closed {
 		return nil, ErrClosed
 	}
-	session, err := p.eng.Open(ctx, opts)
+	session, err := p.open(ctx, opts)
 	if err != nil {
 		p.work.Done()
-		return nil, err
 	}
-	return session, nil
+	return session, err
 }
 
 // pick removes the most recently used warm session of a key from the pool and returns
@@ -217,7 +219,7 @@ func (h *Held) Release() {
 
 func (p *Pool) release(h *Held) {
 	defer p.work.Done()
-	w := &warm{key: h.key, id: h.key.id(), session: h.Session, since: p.opts.Now(), linger: p.opts.lingerOf(h.key), lease: h.Lease.Memory}
+	w := &warm{key: h.key, id: h.key.id(), session: h.opened, since: p.opts.Now(), linger: p.opts.lingerOf(h.key), lease: h.Lease.Memory}
 	if h.oneOff || h.Session.Broken() {
 		p.discard(w)
 		return
@@ -234,7 +236,7 @@ func (p *Pool) release(h *Held) {
 func (p *Pool) keep(w *warm) {
 	var evicted []*warm
 	p.mu.Lock()
-	if p.closed {
+	if p.closed || w.session.outdated || p.aged(w) {
 		evicted = append(evicted, w)
 	} else {
 		p.idle[w.id] = append(p.idle[w.id], p.lru.PushBack(w))
@@ -291,6 +293,7 @@ func (p *Pool) collect(match func(*warm) bool) []*warm {
 func (p *Pool) discard(ws ...*warm) {
 	for _, w := range ws {
 		_ = w.session.Close()
+		p.forgetOpened(w.session)
 		if w.lease > 0 {
 			p.budget.release(w.key.Org, w.key.User, w.lease)
 		}
@@ -338,7 +341,7 @@ func (p *Pool) sweep() {
 				p.reclaim()
 				p.budget.retry()
 			}
-			dropped := p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout })
+			dropped := p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout || p.aged(w) })
 			if dropped > 0 && p.Stats() == (Stats{}) {
 				// No statement runs: return the memory of the last burst to the system.
 				debug.FreeOSMemory()

@@ -113,6 +113,48 @@ func TestABrokenSessionIsNotHandedOutAgain(t *testing.T) {
 	require.NotSame(t, broken, fake(h))
 }
 
+// TestEmptiedSessionsServeNoFurtherStatement, whether they are idle, lingering, in use or being
+// opened.
+func TestEmptiedSessionsServeNoFurtherStatement(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{Linger: time.Hour})
+	keys := []sessions.Key{
+		{Org: "o", User: "a", Roots: []string{"/1", "/2"}},
+		{Org: "o", User: "b", Roots: []string{"/1"}},
+		{Org: "o", User: "c", Roots: []string{"/1"}, ServiceRoots: []string{"/2"}},
+	}
+	idle, used := map[string]*fakeSession{}, map[string]*sessions.Held{}
+	for _, key := range keys {
+		first, second := acquire(t, p, key), acquire(t, p, key)
+		idle[key.User], used[key.User] = fake(first), second
+		first.Release()
+	}
+	p.Empty(func(root string) bool { return root == "/2" })
+	for _, key := range keys {
+		emptied := key.User != "b"
+		require.Equal(t, emptied, idle[key.User].closed.Load(), key.User)
+		require.False(t, fake(used[key.User]).closed.Load(), "the statement goes on")
+		used[key.User].Release()
+		require.Equal(t, emptied, fake(used[key.User]).closed.Load(), key.User)
+	}
+	require.Equal(t, sessions.Stats{Idle: 2}, p.Stats())
+}
+
+func TestAnOldSessionServesNoFurtherStatement(t *testing.T) {
+	eng, now := &fakeEngine{}, atomic.Int64{}
+	p := newPool(t, eng, sessions.Options{Now: func() time.Time { return time.Unix(now.Load(), 0) }, MaxAge: time.Minute, IdleTimeout: time.Hour})
+	key := sessions.Key{Org: "o", User: "a"}
+	h := acquire(t, p, key)
+	first := fake(h)
+	now.Store(59)
+	h.Release()
+	h = acquire(t, p, key)
+	require.Same(t, first, fake(h))
+	now.Store(61)
+	h.Release()
+	require.True(t, first.closed.Load())
+}
+
 func TestLeasesStayWithinTheBudgetUnderLoad(t *testing.T) {
 	const budget = 1 << 30
 	eng := &fakeEngine{}

@@ -2,8 +2,6 @@ package sessions
 
 import (
 	"context"
-
-	"github.com/lakewarden/lakewarden/engine"
 )
 
 // Prepare opens a session of key in the background, unless one is available or the pool
@@ -36,15 +34,16 @@ func (p *Pool) Prepare(key Key) {
 }
 
 // openWarm opens a session. It returns nil if that fails.
-func (p *Pool) openWarm(key Key) engine.Session {
+func (p *Pool) openWarm(key Key) *opened {
 	ctx, cancel := context.WithTimeout(context.Background(), p.opts.MaxWait)
 	defer cancel()
-	session, err := p.eng.Open(ctx, optionsOf(key))
+	session, err := p.open(ctx, optionsOf(key))
 	if err != nil {
 		return nil
 	}
 	if session.Warm(ctx) != nil {
 		_ = session.Close()
+		p.forgetOpened(session)
 		return nil
 	}
 	return session

@@ -61,7 +61,7 @@ func (p *Pool) oneOff(ctx context.Context, key Key, opts engine.SessionOptions) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h, err := p.turn(ctx, key, p.opts.Now(), func() (engine.Session, error) { return p.fresh(ctx, opts) })
+	h, err := p.turn(ctx, key, p.opts.Now(), func() (*opened, error) { return p.fresh(ctx, opts) })
 	if err != nil {
 		return nil, err
 	}
