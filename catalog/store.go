@@ -41,6 +41,7 @@ type Store interface {
 	Analyses
 	Audit
 	Epochs
+	FileDeletions
 	Commits
 }
 

@@ -142,7 +142,8 @@ func TestEmptiedSessionsServeNoFurtherStatement(t *testing.T) {
 
 func TestAnOldSessionServesNoFurtherStatement(t *testing.T) {
 	eng, now := &fakeEngine{}, atomic.Int64{}
-	p := newPool(t, eng, sessions.Options{Now: func() time.Time { return time.Unix(now.Load(), 0) }, MaxAge: time.Minute, IdleTimeout: time.Hour})
+	clock := func() time.Time { return time.Unix(now.Load(), 0) }
+	p := newPool(t, eng, sessions.Options{Now: clock, MaxAge: time.Minute, IdleTimeout: time.Hour})
 	key := sessions.Key{Org: "o", User: "a"}
 	h := acquire(t, p, key)
 	first := fake(h)

@@ -116,6 +116,7 @@ func Run(t *testing.T, config Config) {
 		{"lost operations", lostOperations},
 		{"write leases", writeLeases},
 		{"write keys", writeKeys},
+		{"deletions of files", fileDeletions},
 		{"moved tables", movedTables},
 		{"reverted moves", revertedMoves},
 		{"refused moves", refusedMoves},

@@ -71,7 +71,8 @@ var purgedTables = []string{
 	"analysis_providers", "analysis_rates", "analysis_use", "unbound_credentials",
 	"provider_links", "provider_apps", "email_domains", "sso_configs", "oauth_clients", "invitations", "token_sessions",
 	"value_changes", "column_domains", "domains", "table_domain_versions", "table_constraints", "policy_revisions", "policies",
-	"write_keys", "write_leases", "moves", "operations", "api_keys", "delta_tables", "storage_configs", "workspaces", "memberships",
+	"write_keys", "write_leases", "file_deletions", "moves", "operations", "api_keys", "delta_tables", "storage_configs", "workspaces",
+	"memberships",
 }
 
 // deleteServices removes the service accounts of which no organisation has a record: a

@@ -142,6 +142,20 @@ func (c *clock) find(ctx context.Context, t time.Time) (int, error) {
 	return n, failed
 }
 
+// NewestAt returns the version that was the newest one at a time, as far as the log goes back,
+// or 0. s has to be the newest version.
+func (s *Snapshot) NewestAt(ctx context.Context, t time.Time) (int64, error) {
+	c, err := s.clock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.find(ctx, t)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	return c.commits[n-1].version, nil
+}
+
 // CommittedAt returns when the version was committed, as the history shows it. s has
 // to be the newest version. The time is zero if the commit was cleaned up. The first
 // call lists the log if the table has no in-commit timestamps.

@@ -39,6 +39,9 @@ type VacuumOptions struct {
 	// OldestWrite returns when the oldest write under way to the table began, or
 	// the zero time if there is none. Nil means that there never is one.
 	OldestWrite func(context.Context) (time.Time, error)
+	// Kept, if not nil, is called before files are deleted, with the oldest version that
+	// will certainly have all its files. The last call counts.
+	Kept func(version int64)
 	// Deleted, if not nil, is called with each batch of files that were deleted, or
 	// would be in a dry run.
 	Deleted func(files []objstore.Object)
@@ -111,6 +114,9 @@ func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
 	}
 	if opts.Deleted == nil {
 		opts.Deleted = func([]objstore.Object) {}
+	}
+	if opts.Kept == nil {
+		opts.Kept = func(int64) {}
 	}
 	if opts.Checked == nil {
 		opts.Checked = func(int64) {}
@@ -209,7 +215,20 @@ func (v *vacuum) refresh(ctx context.Context) error {
 		return err
 	}
 	v.snap, v.needed = snap, needed
-	return nil
+	return v.reportKept(ctx)
+}
+
+// reportKept reports the oldest version whose files are needed. Times of commits and of
+// removals can be those of different clocks.
+func (v *vacuum) reportKept(ctx context.Context) error {
+	if v.opts.DryRun || v.opts.KeepVersions {
+		return nil
+	}
+	version, err := v.snap.NewestAt(ctx, v.cutoff.Add(clockSkew))
+	if err == nil {
+		v.opts.Kept(version)
+	}
+	return err
 }
 
 // old reports whether a file is older than the retention and than every write under

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -25,6 +26,7 @@ type Tables struct {
 	memory      memory
 	keys        MaskKeys
 	permissions Permissions
+	dropped     func() uint64
 	readLog     func(catalog.LocatedTable) bool
 }
 
@@ -32,6 +34,9 @@ type Tables struct {
 type Options struct {
 	Keys        MaskKeys
 	Permissions Permissions
+	// Dropped returns an epoch: this replica has cached nothing of files that were deleted up to
+	// it. Nil means that no files are deleted.
+	Dropped func() uint64
 	// ReadLog, if not nil, selects tables that the engine reads through their logs where
 	// it can, although they could be read as lists of files. It is for tests only.
 	ReadLog func(catalog.LocatedTable) bool
@@ -39,8 +44,12 @@ type Options struct {
 
 // New returns the tables of a catalog, whose logs are in data.
 func New(store catalog.Store, data *lake.Lake, options Options) Tables {
+	if options.Dropped == nil {
+		options.Dropped = func() uint64 { return math.MaxUint64 }
+	}
 	return Tables{
-		store: store, lake: data, memory: newMemory(), keys: options.Keys, permissions: options.Permissions, readLog: options.ReadLog,
+		store: store, lake: data, memory: newMemory(), keys: options.Keys, permissions: options.Permissions, dropped: options.Dropped,
+		readLog: options.ReadLog,
 	}
 }
 
@@ -242,8 +251,9 @@ func (o Tables) openRef(ctx context.Context, a caller.Identity, ref Ref) (tableV
 	if ref.Newest {
 		maxAge = new(time.Duration)
 	}
+	emptied := o.dropped()
 	located, head, err := o.openHead(ctx, located, maxAge)
-	v := tableVersion{located: located, snap: head, head: head}
+	v := tableVersion{located: located, snap: head, head: head, emptied: emptied}
 	if err != nil {
 		return v, err
 	}

@@ -2,11 +2,14 @@ package access
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -34,12 +37,14 @@ type SessionGuard struct {
 type owner struct{ org, user string }
 
 type rootStore interface {
+	StorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID) (catalog.StorageConfig, error)
 	ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig], error)
 }
 
 type idleSessions interface {
 	Idle() []sessions.Key
 	Drop(match func(sessions.Key) bool) int
+	Empty(match func(root string) bool)
 }
 
 // NewSessionGuard returns a SessionGuard that checks nothing before [SessionGuard.Run].
@@ -97,6 +102,24 @@ func (g *SessionGuard) check(ctx context.Context) error {
 		}
 		return false
 	})
+	return nil
+}
+
+// DropFiles closes the sessions that may have read files which were deleted: it is a
+// [deletion.Place]. Those of running statements are closed with them.
+func (g *SessionGuard) DropFiles(ctx context.Context, dropped deletion.Dropped) error {
+	roots := map[string]bool{}
+	for _, f := range dropped.Files {
+		config, err := g.store.StorageConfig(authz.System(ctx, "deleted files"), catalog.SystemViewer(f.Org), f.Config)
+		switch {
+		case errors.Is(err, catalog.ErrNotFound): // nobody sees its root
+		case err != nil:
+			return err
+		default:
+			roots[lake.SessionRoot(config)] = true
+		}
+	}
+	g.pool.Empty(func(root string) bool { return dropped.All || roots[root] })
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/sessions"
@@ -31,8 +33,25 @@ func (s *visibleConfigs) ListStorageConfigs(
 	return catalog.List[catalog.StorageConfig]{Items: s.of[v.User]}, s.err
 }
 
+func (s *visibleConfigs) StorageConfig(
+	_ context.Context, _ catalog.Viewer, config catalog.ConfigID,
+) (catalog.StorageConfig, error) {
+	for _, c := range s.of["everything"] {
+		if c.ID == config {
+			return c, s.err
+		}
+	}
+	return catalog.StorageConfig{}, cmp.Or(s.err, catalog.ErrNotFound)
+}
+
 // idlePool is a pool of idle sessions.
-type idlePool struct{ keys []sessions.Key }
+type idlePool struct {
+	keys []sessions.Key
+	// emptied matches the roots that were emptied last.
+	emptied func(root string) bool
+}
+
+func (p *idlePool) Empty(match func(root string) bool) { p.emptied = match }
 
 func (p *idlePool) Idle() []sessions.Key { return slices.Clone(p.keys) }
 
@@ -58,7 +77,7 @@ func TestSessionGuard(t *testing.T) {
 	service := key("bob", a)
 	service.ServiceRoots = []string{lake.SessionRoot(b)}
 	all := []sessions.Key{key("ada", a, b), key("ada", a), key("bob", a), service, key("", b), key("carl")}
-	pool := &idlePool{slices.Clone(all)}
+	pool := &idlePool{keys: slices.Clone(all)}
 	epoch, stale := uint64(1), error(nil)
 	g := NewSessionGuard(store, pool, func() (uint64, error) { return epoch, stale }, slog.New(slog.DiscardHandler))
 
@@ -94,4 +113,29 @@ func TestSessionGuard(t *testing.T) {
 	pool.keys, epoch, store.reads = nil, 4, 0
 	require.NoError(t, g.check(t.Context()))
 	require.Zero(t, store.reads, "without idle sessions the catalog is not read")
+}
+
+// TestSessionsThatReadDeletedFilesClose: those that can read the configuration of the files.
+func TestSessionsThatReadDeletedFilesClose(t *testing.T) {
+	local := catalog.StorageConfig{ID: "l", Kind: catalog.KindLocal, Location: "file:///a"}
+	remote := catalog.StorageConfig{ID: "r", Kind: "s3", Location: "s3://b/"}
+	store, pool := &visibleConfigs{of: map[catalog.UserID][]catalog.StorageConfig{"everything": {local, remote}}}, &idlePool{}
+	g := NewSessionGuard(store, pool, nil, slog.New(slog.DiscardHandler))
+	files := func(configs ...catalog.ConfigID) (dropped deletion.Dropped) {
+		for _, c := range configs {
+			dropped.Files = append(dropped.Files, catalog.FileDeletion{Place: catalog.Place{Config: c, Path: "t"}})
+		}
+		return dropped
+	}
+	emptied := func() [2]bool {
+		return [2]bool{pool.emptied(lake.SessionRoot(local)), pool.emptied(lake.SessionRoot(remote))}
+	}
+	require.NoError(t, g.DropFiles(t.Context(), files("l")))
+	require.Equal(t, [2]bool{true, false}, emptied())
+	require.NoError(t, g.DropFiles(t.Context(), files("r", "deleted")))
+	require.Equal(t, [2]bool{false, true}, emptied())
+	require.NoError(t, g.DropFiles(t.Context(), deletion.Dropped{All: true}))
+	require.Equal(t, [2]bool{true, true}, emptied())
+	store.err = errors.New("no connection")
+	require.ErrorIs(t, g.DropFiles(t.Context(), files("l")), store.err)
 }

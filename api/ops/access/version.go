@@ -19,6 +19,8 @@ type tableVersion struct {
 	// opened reports that the caller may read snap, which belongs to a replaced table: see
 	// [Tables.openReplaced].
 	opened bool
+	// emptied is an epoch: what is read of the version is in no file that was deleted up to it.
+	emptied uint64
 }
 
 // view compiles the policies for one subject. An older version shows no more than the

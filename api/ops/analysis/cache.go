@@ -83,3 +83,9 @@ func (c *Cache) put(key digest, answer analysis.Answer) {
 		c.answers.Add(key, answer)
 	}
 }
+
+// Empty forgets everything.
+func (c *Cache) Empty() {
+	c.answers.Purge()
+	c.texts.Purge()
+}

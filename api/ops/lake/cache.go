@@ -170,3 +170,17 @@ func (l *Lake) Measure(registerer prometheus.Registerer) {
 	counter(looks, looksHelp, prometheus.Labels{"result": "unchanged"}, &k.unchanged)
 	counter("lakewarden_snapshots_evictions_total", "Snapshots that made room for others.", nil, &k.evictions)
 }
+
+// Forget drops the snapshots of the tables at the places for which match is true.
+func (l *Lake) Forget(match func(config catalog.ConfigID, path string) bool) {
+	k := &l.cache
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for p, t := range k.places {
+		if match(p.config, p.path) {
+			delete(k.places, p)
+			k.bytes -= t.bytes
+			t.bytes = 0
+		}
+	}
+}

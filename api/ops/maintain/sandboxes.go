@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -26,10 +27,12 @@ const (
 // Sandboxes drops tables of sandboxes that nobody uses, and removes the files of dropped
 // ones. Any number of replicas may sweep at once.
 type Sandboxes struct {
-	Store  catalog.Sandboxes
-	Lake   *lake.Lake
-	Now    func() time.Time
-	Logger *slog.Logger
+	Store catalog.Sandboxes
+	Lake  *lake.Lake
+	// Deletions records the files that were removed.
+	Deletions *deletion.Deletions
+	Now       func() time.Time
+	Logger    *slog.Logger
 }
 
 // Sweep makes one pass. A table that fails does not keep the others from being handled;
@@ -68,7 +71,7 @@ func (o Sandboxes) purge(ctx context.Context) error {
 	for _, t := range dropped {
 		bucket, err := o.Lake.Folder(ctx, t.StorageConfig, t.Path)
 		if err == nil {
-			err = maintenance.Purge(ctx, bucket)
+			err = errors.Join(maintenance.Purge(ctx, bucket), o.Deletions.Record(ctx, deletion.Purged(t)))
 		}
 		if err == nil {
 			err = o.Store.ForgetTable(ctx, t.ID, t.Version)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/ops/write"
@@ -23,6 +24,7 @@ type Service struct {
 	Tables     access.Tables
 	Operations operation.Service
 	Leases     write.Leases
+	Deletions  *deletion.Deletions
 	Pool       *sessions.Pool
 	Plans      *query.Plans
 	// Temp is an existing absolute directory, where files are written before they

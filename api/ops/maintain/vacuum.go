@@ -127,12 +127,15 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 		return out, err
 	}
 	defer end()
+	gone := catalog.FileDeletion{Org: m.actor.Org, Table: m.Located().DeltaID}
+	gone.Place = catalog.Place{Config: m.Located().Config, Path: m.Located().Path}
 	files, err := maintenance.Vacuum(deleting, m.snap, maintenance.VacuumOptions{
 		Mode: maintenance.VacuumMode(v.Mode), Retention: v.Retention, AllowShortRetention: v.Insist, KeepVersions: v.KeepVersions,
 		DryRun: v.DryRun,
 		OldestWrite: func(ctx context.Context) (time.Time, error) {
 			return o.Leases.Oldest(ctx, m.actor.Org, m.Located().DeltaID)
 		},
+		Kept: func(version int64) { gone.Kept = version },
 		Deleted: func(files []objstore.Object) {
 			for _, f := range files {
 				bytes += f.Size
@@ -146,6 +149,11 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 		LogCommits: m.Local() && !v.DryRun, UserID: string(m.actor.User), UserName: m.actor.Email,
 	})
 	err = write.LeaseError(deleting, err)
+	if !v.DryRun {
+		// Also if this run has found nothing: an earlier one may have been interrupted after it
+		// had deleted files.
+		err = errors.Join(err, o.Deletions.Record(ctx, gone))
+	}
 	if errors.Is(err, maintenance.ErrRetention) {
 		err = errShortRetention // the property has changed
 	}

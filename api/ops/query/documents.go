@@ -23,15 +23,22 @@ type State struct {
 	Tables []storedTable `json:"tables"`
 	// Digest is that of the caller's role and attributes, and of the policies.
 	Digest string `json:"digest"`
+	// read are the versions whose rows are read.
+	read []access.ReadVersion
 }
 
 // State returns the current state of tables. It returns [ErrResultStale] if the caller no
 // longer sees one of them, or if another table has replaced it.
 func (o Stored) State(ctx context.Context, a caller.Identity, tables ...access.Table) (State, error) {
-	s := State{Tables: storedTables(access.BasisOf(tables...))}
+	basis := access.BasisOf(tables...)
+	s := State{Tables: storedTables(basis), read: basis.Versions()}
 	var err error
 	s.Digest, err = o.readState(ctx, a, s.Tables)
 	return s, err
+}
+
+func (s State) record() resultRecord {
+	return resultRecord{Tables: s.Tables, State: s.Digest, Read: s.read}
 }
 
 // Check returns [ErrResultStale] unless the state is still the current one.
@@ -40,7 +47,7 @@ func (o Stored) Check(ctx context.Context, a caller.Identity, s State) error {
 	if err != nil {
 		return err
 	}
-	return o.current(ctx, m, a, resultRecord{Tables: s.Tables, State: s.Digest})
+	return o.current(ctx, m, a, s.record())
 }
 
 // KeepDocument stores a document that was made from rows of some tables as the result of an
@@ -55,7 +62,7 @@ func (o Stored) KeepDocument(
 	if err := room.grow(int64(len(document))); err != nil {
 		return done, err
 	}
-	if done.Private, err = json.Marshal(resultRecord{Tables: s.Tables, State: s.Digest}); err != nil {
+	if done.Private, err = json.Marshal(s.record()); err != nil {
 		return done, err
 	}
 	if done.Result, err = json.Marshal(visible); err != nil {
@@ -87,7 +94,7 @@ func (o Stored) Document(ctx context.Context, id catalog.OperationID, kind catal
 	if err != nil {
 		return nil, err
 	}
-	state := State{Tables: remembered.Tables, Digest: remembered.State}
+	state := State{Tables: remembered.Tables, Digest: remembered.State, read: remembered.Read}
 	if err := o.Check(ctx, a, state); err != nil {
 		return nil, err
 	}

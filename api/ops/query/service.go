@@ -155,7 +155,7 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 	if err != nil {
 		return err
 	}
-	run.work.SetCheck(o.Tables.CheckBasis(a, run.basis))
+	run.work.SetCheck(o.Tables.CheckBasis(a, run.basis).And(o.Tables.CheckFiles(run.basis)))
 	if m.Epoch() != planned { // the roots may have changed as well
 		if roots, err = o.rootsFor(ctx, a, m, run.basis); err != nil {
 			return err

@@ -52,6 +52,8 @@ type resultRecord struct {
 	Rows    int64         `json:"rows"`
 	Cut     bool          `json:"cut"`
 	Tables  []storedTable `json:"tables"`
+	// Read are the versions of the tables. Earlier versions of this program did not record them.
+	Read []access.ReadVersion `json:"read,omitempty"`
 	// State is a digest of what decided which rows the statement returned: see readState.
 	State string `json:"state"`
 	// Epoch and Viewer are set for answers from the catalog itself: any change of the
@@ -130,6 +132,9 @@ func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (
 	if err != nil {
 		return operation.Done{}, err
 	}
+	if err := revocation.EndedBy(rows.alive, nil); err != nil { // while the rows were stored
+		return operation.Done{}, errors.Join(err, o.Results.Discard(ctx, t.Operation))
+	}
 	remembered.QueryID, remembered.Rows, remembered.Cut = rows.ID, stored.rows, stored.truncated
 	private, err := json.Marshal(remembered)
 	if err != nil {
@@ -195,7 +200,7 @@ func (o Stored) remember(ctx context.Context, a caller.Identity, rows *Rows, beg
 		if ofCatalog && epoch != began {
 			return resultRecord{}, ErrResultStale
 		}
-		k := resultRecord{Tables: storedTables(rows.basis)}
+		k := resultRecord{Tables: storedTables(rows.basis), Read: rows.basis.Versions()}
 		if k.State, err = o.readState(ctx, a, k.Tables); err != nil {
 			return resultRecord{}, err
 		}
@@ -361,5 +366,9 @@ func (o Stored) current(ctx context.Context, m *memo.EpochView, a caller.Identit
 	case state != k.State, k.Epoch != 0 && (k.Epoch != m.Epoch() || !slices.Equal(k.Viewer, access.ViewerFields(a.Viewer))):
 		return ErrResultStale
 	}
-	return nil
+	deleted, err := o.Queries.Tables.FilesDeleted(ctx, k.Read, m.Epoch())
+	if err == nil && deleted {
+		err = ErrResultStale
+	}
+	return err
 }

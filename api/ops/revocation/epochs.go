@@ -17,6 +17,9 @@ const maxUnconfirmed = 5 * time.Second
 // Epochs follows the epoch of the catalog and records when it was last confirmed. A zero
 // Epochs has confirmed none. It is safe for concurrent use.
 type Epochs struct {
+	// Before, if not nil, is called with an epoch before it is confirmed. After an error the epoch
+	// is not confirmed. It is set before Follow.
+	Before func(ctx context.Context, epoch uint64) error
 	// current is the highest epoch that is known to be committed.
 	current   atomic.Uint64
 	confirmed atomic.Int64 // unix nanoseconds
@@ -34,6 +37,9 @@ func (e *Epochs) Follow(ctx context.Context, store catalog.Epochs, watcher *Watc
 	e.confirm(epoch)
 	e.done.Go(func() {
 		for epoch := range store.Watch(ctx) {
+			if e.Before != nil && e.Before(ctx, epoch) != nil {
+				continue
+			}
 			e.confirm(epoch)
 			watcher.Confirmed(epoch)
 		}

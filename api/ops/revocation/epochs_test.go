@@ -2,6 +2,7 @@ package revocation_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -95,3 +96,38 @@ func TestNextRequestSeesAChange(t *testing.T) {
 		})
 	}
 }
+
+// TestAnEpochIsConfirmedAfterItsWork: a replica that has not dropped what was deleted up to an
+// epoch goes stale.
+func TestAnEpochIsConfirmedAfterItsWork(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	told, allow := make(chan uint64), make(chan error)
+	epochs := &revocation.Epochs{Before: func(_ context.Context, epoch uint64) error {
+		told <- epoch
+		return <-allow
+	}}
+	watched := make(chan uint64)
+	require.NoError(t, epochs.Follow(ctx, givenEpochs(watched), revocation.New(nil, revocation.Options{})))
+	current := func() uint64 {
+		epoch, err := epochs.Current()
+		require.NoError(t, err)
+		return epoch
+	}
+	for i, failed := range []error{errors.New("not dropped"), nil} {
+		watched <- 2
+		require.EqualValues(t, 2, <-told)
+		require.EqualValues(t, 1, current(), "not confirmed yet: %d", i)
+		allow <- failed
+	}
+	require.Eventually(t, func() bool { return current() == 2 }, time.Minute, time.Millisecond)
+	stop()
+	close(watched)
+	epochs.Wait()
+}
+
+// givenEpochs is a catalog at epoch 1 that is watched through a channel.
+type givenEpochs chan uint64
+
+func (g givenEpochs) Epoch(context.Context) (uint64, error) { return 1, nil }
+
+func (g givenEpochs) Watch(context.Context) <-chan uint64 { return g }

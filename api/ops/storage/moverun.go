@@ -191,7 +191,7 @@ func (o *Moves) step(
 	case catalog.MoveDeleting:
 		return o.delete(held, job, m)
 	case catalog.MoveDiscarding:
-		if err := job.Discard(held); err != nil {
+		if err := errors.Join(job.Discard(held), o.deleted(held, m, m.Target)); err != nil {
 			return m, nil, err
 		}
 		next, err = o.Store.EndMove(held, m.ID, m.Holder, nil)
@@ -224,6 +224,9 @@ func (o *Moves) delete(held context.Context, job move.Job, m catalog.Move) (next
 	}
 	var problem *catalog.OperationProblem
 	_, reason = job.Delete(held)
+	if err := o.deleted(held, m, m.Source); err != nil {
+		return m, nil, errors.Join(reason, err)
+	}
 	reason = changed(reason, m)
 	var late *SourceChangedError
 	switch {
@@ -235,6 +238,11 @@ func (o *Moves) delete(held context.Context, job move.Job, m catalog.Move) (next
 	}
 	next, err = o.Store.EndMove(held, m.ID, m.Holder, problem)
 	return next, reason, err
+}
+
+// deleted records that objects of a place were deleted. Their rows are at the other place.
+func (o *Moves) deleted(held context.Context, m catalog.Move, place catalog.Place) error {
+	return o.Deletions.Record(held, catalog.FileDeletion{Org: m.Org, Place: place})
 }
 
 // readsPause is the interval at which the oldest statements of replicas are read.

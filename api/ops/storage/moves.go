@@ -15,6 +15,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/memo"
@@ -35,6 +36,7 @@ type MoveOptions struct {
 	Tables     access.Tables
 	Operations operation.Service
 	Leases     write.Leases
+	Deletions  *deletion.Deletions
 	Audit      recorder
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
@@ -29,6 +30,8 @@ type Files struct {
 	Tables access.Tables
 	Parser engine.Parser
 	Leases write.Leases
+	// Deletions records the files of purged tables.
+	Deletions *deletion.Deletions
 }
 
 // ColumnDefinition is a column of a new table.

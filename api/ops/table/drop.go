@@ -2,9 +2,11 @@ package table
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -56,7 +58,7 @@ func (o Files) purge(ctx context.Context, a caller.Identity, t catalog.LocatedTa
 	}
 	bucket, err := o.Tables.FolderToPurge(deleting, a, t)
 	if err == nil {
-		err = maintenance.Purge(deleting, bucket)
+		err = errors.Join(maintenance.Purge(deleting, bucket), o.Deletions.Record(ctx, deletion.Purged(t)))
 	}
 	if err != nil {
 		return write.LeaseError(deleting, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/query"
@@ -22,12 +23,12 @@ import (
 // processes that have ended.
 func newMoves(
 	background context.Context, settings config.Settings, holder string, store *authz.Store, queries *query.Service, data *lake.Lake,
-	operations longwork.Service, leases write.Leases, sharing storageops.Sharing, registry prometheus.Registerer,
-	log *slog.Logger, parts *lifecycle.Group,
+	operations longwork.Service, leases write.Leases, deletions *deletion.Deletions, sharing storageops.Sharing,
+	registry prometheus.Registerer, log *slog.Logger, parts *lifecycle.Group,
 ) *storageops.Moves {
 	moves := storageops.NewMoves(storageops.MoveOptions{
-		Store: store, Lake: data, Tables: queries.Tables, Operations: operations, Leases: leases, Audit: queries.Audit, Logger: log,
-		Registerer: registry, Refresh: sharing.Refresh, Oldest: queries.Revocations.Oldest, Describe: operationProblem,
+		Store: store, Lake: data, Tables: queries.Tables, Operations: operations, Leases: leases, Deletions: deletions, Audit: queries.Audit,
+		Logger: log, Registerer: registry, Refresh: sharing.Refresh, Oldest: queries.Revocations.Oldest, Describe: operationProblem,
 		Holder: cmp.Or(holder, replicaName()), Longest: settings.MaxTimeout,
 	})
 	parts.OnClose(func(ctx context.Context) error { // others need not wait for statements that have ended

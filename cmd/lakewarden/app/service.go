@@ -18,6 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
@@ -123,6 +124,10 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		epochs.Wait()
 		return nil
 	})
+	deletions, err := followDeletions(background, store, epochs, log)
+	if err != nil {
+		return nil, err
+	}
 	if err := epochs.Follow(background, raw, revocations); err != nil {
 		return nil, err
 	}
@@ -143,7 +148,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		return nil, err
 	}
 	buckets := stores.Buckets{Metrics: objstore.NewMetrics(registry), Roots: stores.NewLocalRoots(settings, store), Remote: remote}
-	queries, data, err := newQueries(ctx, settings, opts, store, buckets, epochs, revocations, auditor, registry, log, parts)
+	queries, data, err := newQueries(ctx, settings, opts, store, buckets, deletions, epochs, revocations, auditor, registry, log, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -167,10 +172,12 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		}
 	})
 
-	parts.Background(background, access.NewSessionGuard(store, queries.Pool, epochs.Current, log).Run)
+	guard := access.NewSessionGuard(store, queries.Pool, epochs.Current, log)
+	deletions.Add(guard.DropFiles)
+	parts.Background(background, guard.Run)
 	countCredentials(background, store, registry, log, parts)
 
-	sandboxes := maintain.Sandboxes{Store: store, Lake: data, Now: time.Now, Logger: log}
+	sandboxes := maintain.Sandboxes{Store: store, Lake: data, Deletions: deletions, Now: time.Now, Logger: log}
 	purged := admin.PurgedSandboxes{Store: store, Root: settings.SandboxRoot}
 	parts.Every(background, sweepSandboxesEvery, func(ctx context.Context) {
 		if err := errors.Join(sandboxes.Sweep(ctx), purged.Sweep(ctx)); err != nil && ctx.Err() == nil {
@@ -187,7 +194,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
-	maintenance, err := newMaintenance(settings, store, queries, leases, operations, registry, log)
+	maintenance, err := newMaintenance(settings, store, queries, leases, deletions, operations, registry, log)
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +220,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Revocations: revocations, Leases: leases, Operations: operations,
 	}
 	analyses := newAnalyses(background, settings, store, remote, rules, queries, stored, operations, registry, log, parts)
+	dropDeleted(background, store, deletions, data, stored, analyses.Cache, log, parts)
 	purgeOrganisations(background, store, auditor, log, parts)
 	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, identity.Clients{Store: store}
 	sharing := newSharing(background, settings, store, discovery, auditor, log, parts)
@@ -229,12 +237,15 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		},
 		Keys: apiKeys, Organisations: admin.Organisations{Store: store, SandboxRoot: settings.SandboxRoot},
 		Members: admin.Members{Store: store}, Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
-		Storage:    newStorageConfigs(store, buckets, discovery, auditor),
-		Sharing:    sharing,
-		Moves:      newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, sharing, registry, log, parts),
-		TableRules: rules,
-		Domains:    domains,
-		Tables:     tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser(), Leases: leases}, Writes: writes,
+		Storage: newStorageConfigs(store, buckets, discovery, auditor),
+		Sharing: sharing,
+		Moves: newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, deletions, sharing, registry, log,
+			parts),
+		TableRules:  rules,
+		Domains:     domains,
+		Tables:      tables,
+		TableFiles:  table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser(), Leases: leases, Deletions: deletions},
+		Writes:      writes,
 		Inference:   newInference(settings, store, queries, writes),
 		Maintenance: maintenance, Policies: newPolicies(background, store, data, log, parts),
 		Simulation: admin.Simulation{Store: store, Lake: data, Tables: tables, Queries: queries},
@@ -258,8 +269,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 // newQueries starts the engine and returns the service of statements, with the tables that it reads.
 func newQueries(
 	ctx context.Context, settings config.Settings, opts Options, store *authz.Store, buckets stores.Buckets,
-	epochs *revocation.Epochs, revocations *revocation.Watcher, auditor *caller.Auditor, registry *prometheus.Registry,
-	log *slog.Logger, parts *lifecycle.Group,
+	deletions *deletion.Deletions, epochs *revocation.Epochs, revocations *revocation.Watcher, auditor *caller.Auditor,
+	registry *prometheus.Registry, log *slog.Logger, parts *lifecycle.Group,
 ) (*query.Service, *lake.Lake, error) {
 	parser := duckdb.NewParser()
 	parts.OnClose(func(context.Context) error { return parser.Close() })
@@ -267,7 +278,7 @@ func newQueries(
 	if err != nil {
 		return nil, nil, err
 	}
-	remotely, err := stores.NewGatewayEngine(ctx, settings, eng, store, buckets, registry, log, parts)
+	remotely, err := stores.NewGatewayEngine(ctx, settings, eng, store, buckets, deletions, registry, log, parts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -275,7 +286,8 @@ func newQueries(
 	parts.OnClose(pool.Close)
 	data := lake.New(buckets, delta.Options{EngineInfo: "Lakewarden/" + opts.Version})
 	data.Measure(registry)
-	tables := access.New(store, data, access.Options{Keys: buckets.Remote.Keys, Permissions: store, ReadLog: opts.ReadLog})
+	tables := access.New(store, data, access.Options{Keys: buckets.Remote.Keys, Permissions: store, Dropped: deletions.Dropped,
+		ReadLog: opts.ReadLog})
 	queries := &query.Service{
 		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor,
 		Confirmed: epochs.Check, Revocations: revocations,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/query"
@@ -45,7 +46,7 @@ func newWriteLeases(
 }
 
 func newMaintenance(
-	settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases,
+	settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases, deletions *deletion.Deletions,
 	operations longwork.Service, registry *prometheus.Registry, log *slog.Logger,
 ) (maintain.Service, error) {
 	temp, err := filepath.Abs(filepath.Join(settings.DataDir, "tmp"))
@@ -53,7 +54,8 @@ func newMaintenance(
 		return maintain.Service{}, err
 	}
 	return maintain.Service{
-		Tables: queries.Tables, Operations: operations, Leases: leases, Pool: queries.Pool, Plans: queries.Plans, Temp: temp,
+		Tables: queries.Tables, Operations: operations, Leases: leases, Deletions: deletions, Pool: queries.Pool, Plans: queries.Plans,
+		Temp:    temp,
 		Metrics: maintain.NewMetrics(registry), Logger: log,
 	}, os.MkdirAll(temp, 0o700)
 }

@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -24,7 +26,7 @@ import (
 // which is closed with parts.
 func NewGatewayEngine(
 	ctx context.Context, settings config.Settings, inner engine.Engine, store configLister, opener lake.Opener,
-	registry prometheus.Registerer, log *slog.Logger, parts *lifecycle.Group,
+	deletions *deletion.Deletions, registry prometheus.Registerer, log *slog.Logger, parts *lifecycle.Group,
 ) (engine.Engine, error) {
 	dir := filepath.Join(settings.DataDir, "cache")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -37,6 +39,10 @@ func NewGatewayEngine(
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	parts.OnClose(func(context.Context) error { return g.Close() })
+	deletions.Add(func(_ context.Context, dropped deletion.Dropped) error {
+		g.Forget(func(identity, name string) bool { return dropped.Covers(configOf(identity), name) })
+		return nil
+	})
 	remotely := gateway.NewEngine(inner, g, func(ctx context.Context, owner, bucket string) (gateway.Location, error) {
 		id, err := lake.RemoteConfig(bucket)
 		if err != nil {
@@ -79,6 +85,12 @@ type configLister interface {
 
 // identityOf returns the identity of a configuration's location in the cache.
 func identityOf(c catalog.StorageConfig) string { return string(c.ID) + " " + string(c.Location) }
+
+// configOf returns the configuration of an identity.
+func configOf(identity string) catalog.ConfigID {
+	id, _, _ := strings.Cut(identity, " ")
+	return catalog.ConfigID(id)
+}
 
 // forgetBlocks removes the blocks of deleted configurations from a cache.
 func forgetBlocks(ctx context.Context, forget func(match func(identity, name string) bool), store configLister) error {
