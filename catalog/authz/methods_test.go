@@ -424,16 +424,6 @@ var otherMethods = map[string]method{
 		},
 		denied: catalog.ErrDenied,
 	},
-	"RecordFileDeletion": {
-		call: func(f *fixture, ctx context.Context) error {
-			return f.store.RecordFileDeletion(ctx, catalog.FileDeletion{Org: f.org, Place: catalog.Place{Path: "t"}})
-		},
-		denied: catalog.ErrDenied,
-	},
-	"FileDeletionsSince": {
-		call:   func(f *fixture, ctx context.Context) error { return drop(f.store.FileDeletionsSince(ctx, 0)) },
-		denied: catalog.ErrDenied,
-	},
 	"AppendAudit": {
 		call: func(f *fixture, ctx context.Context) error {
 			return f.store.AppendAudit(ctx, catalog.AuditEntry{Org: f.org, Action: "a.b", Outcome: catalog.OutcomeAllow})

@@ -52,6 +52,10 @@ func (f *fixture) newMove(id catalog.MoveID) catalog.NewMove {
 var moveMethods = func() map[string]method {
 	methods := map[string]method{}
 	for name, call := range map[string]func(f *fixture, ctx context.Context) error{
+		"RecordFileDeletion": func(f *fixture, ctx context.Context) error {
+			return f.store.RecordFileDeletion(ctx, catalog.FileDeletion{Org: f.org, Place: catalog.Place{Path: "t"}})
+		},
+		"FileDeletionsSince": func(f *fixture, ctx context.Context) error { return drop(f.store.FileDeletionsSince(ctx, 0)) },
 		"BeginMove": func(f *fixture, ctx context.Context) error {
 			return drop(f.store.BeginMove(ctx, f.newMove(catalog.NewID[catalog.MoveID]())))
 		},
