@@ -249,7 +249,7 @@ func TestTheDiskIsUnreadableToOthers(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return counters(t, registry, "lakewarden_gateway_cache_bytes")["disk"] == float64(size+11*16)
 		},
-			10*time.Second, time.Millisecond)
+			time.Minute, time.Millisecond)
 		return blockFiles(t, dir)
 	}
 	read()
