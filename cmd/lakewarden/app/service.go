@@ -147,7 +147,13 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
-	buckets := stores.Buckets{Metrics: objstore.NewMetrics(registry), Roots: stores.NewLocalRoots(settings, store), Remote: remote}
+	mode, err := settings.LocalFileMode()
+	if err != nil {
+		return nil, err
+	}
+	buckets := stores.Buckets{
+		Metrics: objstore.NewMetrics(registry), Roots: stores.NewLocalRoots(settings, store), Remote: remote, FileMode: mode,
+	}
 	queries, data, err := newQueries(ctx, settings, opts, store, buckets, deletions, epochs, revocations, auditor, registry, log, parts)
 	if err != nil {
 		return nil, err

@@ -102,6 +102,9 @@ type Settings struct {
 	// AmbientStorage are patterns of the buckets that the server's own identity may open: see
 	// [kind.ParseAmbientPatterns].
 	AmbientStorage []string `koanf:"ambient_storage"`
+	// FileMode is the octal mode of new files of tables in local storage; empty means that of
+	// the table's folder, without access for others.
+	FileMode string `koanf:"file_mode"`
 	// CacheMemory and CacheDisk bound the cached blocks of remote stores, in MiB.
 	CacheMemory int64 `koanf:"cache_memory_mib"`
 	CacheDisk   int64 `koanf:"cache_disk_mib"`

@@ -21,6 +21,7 @@ var withoutDefault = map[string]string{
 	"azure_authority":            "https://login.microsoftonline.com",
 	"database_url":               "SQLite in the data directory",
 	"extension_dir":              "extensions next to the binary",
+	"file_mode":                  "that of the table's folder, without others",
 	"issuers":                    "none; in the YAML file only",
 	"key_file":                   "<data dir>/keys.json",
 	"key_kms_endpoint":           "that of the key's region",

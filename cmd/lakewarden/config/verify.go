@@ -3,11 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -148,9 +150,22 @@ func (c *Settings) verifyStores() error {
 	if c.Isolation != IsolationProcess && c.Isolation != IsolationNone {
 		isolation = fmt.Errorf("isolation: must be %s or %s, is %q", IsolationProcess, IsolationNone, c.Isolation)
 	}
-	return firstError(positive("store_timeout", c.StoreTimeout), c.verifyAzure(), c.verifyKMS(),
+	_, mode := c.LocalFileMode()
+	return firstError(positive("store_timeout", c.StoreTimeout), c.verifyAzure(), c.verifyKMS(), mode,
 		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), atLeast("body_rows", c.BodyRows, 1),
 		atLeast("sandbox_quota_mib", c.SandboxQuota, 1), isolation)
+}
+
+// LocalFileMode returns [Settings.FileMode] as a mode; zero means none.
+func (c *Settings) LocalFileMode() (fs.FileMode, error) {
+	if c.FileMode == "" {
+		return 0, nil
+	}
+	mode, err := strconv.ParseUint(c.FileMode, 8, 32)
+	if err != nil || mode&0o600 != 0o600 || mode&^0o666 != 0 {
+		return 0, fmt.Errorf("file_mode: must be octal, readable and writable for the owner and executable for nobody, like 0640, is %q", c.FileMode)
+	}
+	return fs.FileMode(mode), nil
 }
 
 // kmsURI is the form of key_kms_uri.

@@ -43,6 +43,7 @@ var faults = map[string]func(*Settings){
 	"smtp_url":             func(c *Settings) { c.SMTPURL = "http://mail.example" },
 	"mail_from":            func(c *Settings) { c.MailFrom = "nobody" },
 	"store_timeout":        func(c *Settings) { c.StoreTimeout = 0 },
+	"file_mode":            func(c *Settings) { c.FileMode = "0440" },
 	"cache_memory_mib":     func(c *Settings) { c.CacheMemory = 0 },
 	"cache_disk_mib":       func(c *Settings) { c.CacheDisk = 0 },
 	"body_rows":            func(c *Settings) { c.BodyRows = 0 },

@@ -2,6 +2,7 @@ package stores
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,6 +21,8 @@ import (
 type Buckets struct {
 	Metrics *objstore.Metrics
 	Roots   LocalRoots
+	// FileMode is that of new local files: see [file.Options].
+	FileMode fs.FileMode
 	// Remote is nil in commands that only use local storage.
 	Remote *Remote
 }
@@ -29,7 +32,8 @@ var _ lake.Opener = Buckets{}
 // Local returns an opener for local storage and a function that returns the local roots
 // of an organisation.
 func Local(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error)) {
-	b := Buckets{Metrics: objstore.NewMetrics(prometheus.NewRegistry()), Roots: NewLocalRoots(settings, store)}
+	mode, _ := settings.LocalFileMode() // Verify has checked it
+	b := Buckets{Metrics: objstore.NewMetrics(prometheus.NewRegistry()), Roots: NewLocalRoots(settings, store), FileMode: mode}
 	return b, b.Roots.For
 }
 
@@ -65,7 +69,7 @@ func (b Buckets) local(ctx context.Context, config catalog.StorageConfig) (_ obj
 	if path, err = roots.Resolve(path, string(config.Org)); err != nil {
 		return nil, err
 	}
-	return file.New(path)
+	return file.Open(path, file.Options{Mode: b.FileMode})
 }
 
 // LocalRoots holds the operator's directories for local storage. A directory whose path

@@ -18,7 +18,8 @@ import (
 // directory that was moved away and back, and one that does not exist (because a disk is not
 // mounted) is ErrUnavailable, never empty.
 type Bucket struct {
-	dir string
+	dir  string
+	mode fs.FileMode // of new files; zero means that of the table's folder
 }
 
 var (
@@ -26,13 +27,23 @@ var (
 	_ objstore.UploadLister = (*Bucket)(nil)
 )
 
+// Options are the optional parts of a Bucket; the zero value is usable.
+type Options struct {
+	// Mode is the mode of new files. New folders may also be searched by those who may read the
+	// files. Zero means the mode of the table's folder, without access for others.
+	Mode fs.FileMode
+}
+
 // New opens the existing directory root.
-func New(root string) (*Bucket, error) {
+func New(root string) (*Bucket, error) { return Open(root, Options{}) }
+
+// Open opens the existing directory root.
+func Open(root string, opts Options) (*Bucket, error) {
 	dir, err := filepath.Abs(root)
 	if err != nil {
 		return nil, fmt.Errorf("open local root: %w", err)
 	}
-	b := &Bucket{dir: dir}
+	b := &Bucket{dir: dir, mode: opts.Mode}
 	handle, err := b.open()
 	if err != nil {
 		return nil, fmt.Errorf("open local root: %w", err)
@@ -42,7 +53,7 @@ func New(root string) (*Bucket, error) {
 
 // Create opens the directory root. It creates the directory and its parents if they do not exist.
 func Create(root string) (*Bucket, error) {
-	if err := os.MkdirAll(root, dirMode); err != nil {
+	if err := os.MkdirAll(root, 0o750); err != nil {
 		return nil, fmt.Errorf("create local root: %w", translateWrite(err))
 	}
 	return New(root)

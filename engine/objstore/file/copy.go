@@ -41,7 +41,11 @@ func (b *Bucket) linkTo(ctx context.Context, from, name string) (bool, error) {
 	}
 	defer root.Close()
 	folder := path.Dir(name)
-	if err := makeFolder(root, folder); err != nil {
+	rights, err := b.rightsFor(root, name)
+	if err == nil {
+		err = makeFolder(root, folder, rights)
+	}
+	if err != nil {
 		return false, failed(objstore.OpCopy, name, translateWrite(err))
 	}
 	if info, err := root.Lstat(from); err != nil || !info.Mode().IsRegular() || root.Link(from, name) != nil {

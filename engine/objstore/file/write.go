@@ -22,13 +22,6 @@ import (
 // rename and link never cross a file system.
 const tempPrefix = ".lakewarden-tmp-"
 
-// The umask of the process applies, as in every tool that writes to a folder shared by several
-// engines.
-const (
-	fileMode fs.FileMode = 0o666
-	dirMode  fs.FileMode = 0o777
-)
-
 // attempts bounds how often a write starts again because a concurrent Delete removed its empty
 // folder.
 const attempts = 100
@@ -92,7 +85,11 @@ func (b *Bucket) write(ctx context.Context, op objstore.Op, name string, source 
 	}
 	defer root.Close()
 	folder := path.Dir(name)
-	temp, err := createTemp(root, folder)
+	rights, err := b.rightsFor(root, name)
+	if err != nil {
+		return failed(op, name, translateWrite(err))
+	}
+	temp, err := createTemp(root, folder, rights)
 	if err != nil {
 		return failed(op, name, translateWrite(err))
 	}
@@ -119,19 +116,20 @@ type tempFile struct {
 }
 
 // createTemp makes the folder, if needed, and an empty temporary file in it.
-func createTemp(root *os.Root, folder string) (tempFile, error) {
+func createTemp(root *os.Root, folder string, rights rights) (tempFile, error) {
 	var random [8]byte
 	rand.Read(random[:])
 	name := path.Join(folder, tempPrefix+hex.EncodeToString(random[:]))
 	for attempt := 1; ; attempt++ {
-		file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+		file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
+			rights.give(file)
 			return tempFile{file, name}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) || attempt == attempts {
 			return tempFile{}, err
 		}
-		if err := makeFolder(root, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := makeFolder(root, folder, rights); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return tempFile{}, err
 		}
 	}
@@ -155,11 +153,11 @@ func (t tempFile) fill(source *objstore.Source) error {
 
 // makeFolder makes the folder and its parents and syncs the parent of each new one: otherwise a
 // power failure could remove a folder with a synced file.
-func makeFolder(root *os.Root, folder string) error {
+func makeFolder(root *os.Root, folder string, rights rights) error {
 	if folder == "." {
 		return nil
 	}
-	err := root.Mkdir(folder, dirMode)
+	err := rights.mkdir(root, folder)
 	switch {
 	case err == nil:
 		return syncFolder(root, path.Dir(folder))
@@ -168,10 +166,10 @@ func makeFolder(root *os.Root, folder string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := makeFolder(root, path.Dir(folder)); err != nil {
+	if err := makeFolder(root, path.Dir(folder), rights); err != nil {
 		return err
 	}
-	err = root.Mkdir(folder, dirMode)
+	err = rights.mkdir(root, folder)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
