@@ -248,8 +248,7 @@ func TestTheDiskIsUnreadableToOthers(t *testing.T) {
 	written := func() []string {
 		require.Eventually(t, func() bool {
 			return counters(t, registry, "lakewarden_gateway_cache_bytes")["disk"] == float64(size+11*16)
-		},
-			time.Minute, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		return blockFiles(t, dir)
 	}
 	read()

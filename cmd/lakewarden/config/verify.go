@@ -163,7 +163,7 @@ func (c *Settings) LocalFileMode() (fs.FileMode, error) {
 	}
 	mode, err := strconv.ParseUint(c.FileMode, 8, 32)
 	if err != nil || mode&0o600 != 0o600 || mode&^0o666 != 0 {
-		return 0, fmt.Errorf("file_mode: must be octal, readable and writable for the owner and executable for nobody, like 0640, is %q", c.FileMode)
+		return 0, fmt.Errorf("file_mode: must be octal, for files that their owner reads and writes, like 0640, is %q", c.FileMode)
 	}
 	return fs.FileMode(mode), nil
 }
