@@ -43,7 +43,14 @@ type Barrier struct {
 	// Index is a column by whose value single rows of the copy are looked up repeatedly, or "". It
 	// is a hint that an engine may use to build an index and does not change results.
 	Index string
+	// Uncounted are the columns for which the engine must not estimate the number of distinct
+	// values, for a statement that joins the copy with tables for which it has no such estimates:
+	// estimates for some of the tables only lead to worse orders of joins than none.
+	Uncounted []UncountedColumn
 }
+
+// UncountedColumn is a column of a copy by its name and the name of its type in SQL.
+type UncountedColumn struct{ Name, Type string }
 
 // Lease holds the resources that a statement may use.
 type Lease struct {

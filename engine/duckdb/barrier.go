@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"errors"
 	"math"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -85,11 +86,30 @@ func (b *barriers) create(m engine.Barrier) error {
 		}
 		return err
 	}
+	if err := b.dropCounts(m); err != nil {
+		return err
+	}
 	after, err := b.used()
 	if err != nil {
 		return err
 	}
 	b.byName.Add(m.Name, &barrierCopy{name: m.Name, bytes: max(after-before, 0), indexed: map[string]bool{}})
+	return nil
+}
+
+// dropCounts drops the estimates of distinct values in the uncounted columns of a new copy. DuckDB
+// counts as it appends rows, and starts anew for a column whose type is set, even if it is the same
+// type. A copy with its estimates can be read all the same, so only an interrupt and a fatal error
+// are errors.
+func (b *barriers) dropCounts(m engine.Barrier) error {
+	table := "ALTER TABLE temp.main." + engine.QuoteIdent(m.Name)
+	for _, c := range m.Uncounted {
+		name := engine.QuoteIdent(c.Name)
+		err := b.inst.ExecOne(table + " ALTER COLUMN " + name + " TYPE " + c.Type + " USING " + name)
+		if errors.Is(err, engine.ErrInterrupted) || errors.Is(err, engine.ErrTimeout) || errors.Is(err, engine.ErrFatal) {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -14,8 +14,9 @@ const barrierAlias = "t"
 
 // makeBarrier returns the SELECT that fills a filtered copy. All of it is generated; of the
 // statement it contains only demands, which are checked constants. args are their
-// parameters, to which the secrets of columns are added.
-func makeBarrier(r Relation, columns []engine.Column, demands []pushdown.Demand, args pushdown.Parameters) engine.Barrier {
+// parameters, to which the secrets of columns are added. mixed reports that the statement also reads
+// tables that are not copied.
+func makeBarrier(r Relation, columns []engine.Column, demands []pushdown.Demand, args pushdown.Parameters, mixed bool) engine.Barrier {
 	var sql strings.Builder
 	sql.WriteString("SELECT ")
 	for i, c := range columns {
@@ -43,12 +44,31 @@ func makeBarrier(r Relation, columns []engine.Column, demands []pushdown.Demand,
 	if r.Sorted {
 		sql.WriteString(" ORDER BY ALL")
 	}
-	text := sql.String()
-	barrier := engine.Barrier{Name: engine.BarrierName(r.Source, text+args.Text()), SQL: text, Source: r.Source}
+	barrier := engine.Barrier{SQL: sql.String(), Source: r.Source}
+	content := barrier.SQL + args.Text()
+	if mixed {
+		barrier.Uncounted, content = uncounted(columns), content+"\x00uncounted"
+	}
+	barrier.Name = engine.BarrierName(r.Source, content)
 	if len(args) > 0 {
 		barrier.Args.Named = args
 	}
 	return barrier
+}
+
+// uncounted returns the columns by which statements join. The engine has no estimates of the distinct
+// values of tables in files. If it had those of the copies, it would take joins of two such tables for
+// much smaller than joins with a copy.
+func uncounted(columns []engine.Column) []engine.UncountedColumn {
+	var out []engine.UncountedColumn
+	for _, c := range columns {
+		switch bits, _ := sqltype.IntegerBits(c.Type); {
+		case bits > 0, c.Type == sqltype.Varchar, c.Type == sqltype.Blob, c.Type == sqltype.Date, c.Type == sqltype.Timestamp,
+			c.Type == sqltype.TimestampTZ:
+			out = append(out, engine.UncountedColumn{Name: c.Name, Type: c.Type.String()})
+		}
+	}
+	return out
 }
 
 func barrierColumn(name string) string {

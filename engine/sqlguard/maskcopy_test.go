@@ -45,3 +45,31 @@ func TestRowsInTheOrderOfTheirValues(t *testing.T) {
 	_, ok := q.LeakProof([]sqlguard.Relation{r}, engine.Args{})
 	require.False(t, ok, "no reading where it stands: that order is not the files'")
 }
+
+// A copy that is joined with a table in files has no estimates of distinct values, and is another copy
+// than one that has them.
+func TestCopiesBesideFilesAreUncounted(t *testing.T) {
+	w := newWorld(t, shopSetup, shopPredicates)
+	const statement = "SELECT count(*) FROM customers c JOIN orders o ON c.id = o.customer_id WHERE c.country = 'x'"
+	bind := func(filtered ...bool) []engine.Barrier {
+		q, err := parse(t, statement)
+		require.NoError(t, err)
+		relations := w.relations(t, q, false)
+		for i := range relations {
+			if filtered[i] {
+				relations[i].Filtered, relations[i].Predicate = true, w.predicates[q.Tables()[i].Name]
+			}
+		}
+		plan, err := q.Bind(t.Context(), sharedParser(), relations)
+		require.NoError(t, err)
+		return plan.Barriers
+	}
+	both, first := bind(true, true), bind(true, false)
+	require.Len(t, both, 2)
+	require.Len(t, first, 1)
+	require.Empty(t, both[0].Uncounted)
+	require.Empty(t, both[1].Uncounted)
+	require.Equal(t, both[0].SQL, first[0].SQL)
+	require.NotEqual(t, both[0].Name, first[0].Name)
+	require.Equal(t, []engine.UncountedColumn{{Name: "id", Type: "INTEGER"}, {Name: "country", Type: "VARCHAR"}}, first[0].Uncounted)
+}

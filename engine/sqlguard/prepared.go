@@ -90,7 +90,7 @@ func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 	values := constant.ArgumentsOf(args)
 	names := make([]string, len(p.placeholders))
 	for i := range p.placeholders {
-		names[i] = p.placeholders[i].provide(plan, relations[i], values)
+		names[i] = p.placeholders[i].provide(plan, relations[i], values, p.mixed())
 	}
 	var sql strings.Builder
 	for i, text := range p.texts {
@@ -103,8 +103,15 @@ func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 	return plan
 }
 
+// mixed reports whether the statement reads both copies and tables that are not copied.
+func (p *Prepared) mixed() bool {
+	copied := func(v placeholder) bool { return v.copied != nil }
+	inPlace := func(v placeholder) bool { return v.copied == nil && v.rows == nil }
+	return slices.ContainsFunc(p.placeholders, copied) && slices.ContainsFunc(p.placeholders, inPlace)
+}
+
 // provide adds the relation of a placeholder to the plan, and returns its name in SQL.
-func (v *placeholder) provide(plan *Plan, r Relation, values constant.Arguments) string {
+func (v *placeholder) provide(plan *Plan, r Relation, values constant.Arguments, mixed bool) string {
 	if v.rows != nil {
 		plan.barrier(*v.rows)
 		return v.rows.Relation()
@@ -118,7 +125,7 @@ func (v *placeholder) provide(plan *Plan, r Relation, values constant.Arguments)
 	if v.copied == nil {
 		return r.Source.Relation()
 	}
-	copied := makeBarrier(r, v.copied, demands, bound)
+	copied := makeBarrier(r, v.copied, demands, bound, mixed)
 	plan.barrier(copied)
 	return copied.Relation()
 }
