@@ -120,6 +120,7 @@ lint: lint-deps | build ## Check format, vet and style of Go and shell files
 bench: test-deps ## Measure against plain DuckDB, roapi, rclone and splink; the report goes to docs/reports/bench
 	@.ci/scripts/python.sh $(VENV) .ci/requirements/bench.txt
 	@.ci/scripts/rclone.sh $(BIN)
+	@$(BIN)/lakewarden extensions install --extension-dir $(EXTENSIONS) tpcds
 	$(GOBUILD) -o $(BIN)/bench ./cmd/bench
 	$(BIN)/bench run --workload $(BENCHMARK) --report docs/reports/bench
 

@@ -67,8 +67,12 @@ func worsening(before, after float64, higherIsBetter bool) (float64, bool) {
 // aboutServer reports whether a metric is about the server: a slower peer is no
 // regression.
 func aboutServer(metric string) bool {
-	return !strings.HasPrefix(metric, "total."+peerDuckDB) && !strings.HasPrefix(metric, "total."+peerRoapi) &&
-		!strings.HasPrefix(metric, "p50."+peerDuckDB) && !strings.HasPrefix(metric, "p95."+peerDuckDB)
+	for _, peer := range []string{peerDuckDB, peerRoapi, peerVisible} {
+		if metric == "total."+peer || metric == "cold."+peer {
+			return false
+		}
+	}
+	return !strings.HasPrefix(metric, "p50."+peerDuckDB) && !strings.HasPrefix(metric, "p95."+peerDuckDB)
 }
 
 func markdownChanges(b *strings.Builder, changes []Change) {

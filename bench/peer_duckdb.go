@@ -114,6 +114,12 @@ func (p *plainDuckDB) start() error {
 	return nil
 }
 
+// visibleRows is plain DuckDB over tables that hold only the rows that the filters show.
+type visibleRows struct{ *plainDuckDB }
+
+// Name is the name in reports.
+func (visibleRows) Name() string { return peerVisible }
+
 // Name is the peer's name in reports.
 func (p *plainDuckDB) Name() string { return peerDuckDB }
 

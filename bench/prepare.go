@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,9 @@ import (
 
 //go:embed data/tpch.py
 var dataScript string
+
+//go:embed data/tpcds.py
+var tpcdsScript string
 
 //go:embed data/commits.py
 var commitsScript string
@@ -31,10 +35,37 @@ func Prepare(ctx context.Context, cfg Config, workloads []Workload) error {
 	if err := script(ctx, cfg, dataScript, cfg.Data, cfg.Scale, cfg.Extensions); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(workloads, func(w Workload) bool { return w.folder() == folderCommits }) {
+	reads := func(folder string) bool {
+		return slices.ContainsFunc(workloads, func(w Workload) bool { return w.folder() == folder })
+	}
+	if reads(folderTPCDS) {
+		if err := makeTPCDS(ctx, cfg); err != nil {
+			return err
+		}
+	}
+	if !reads(folderCommits) {
 		return nil
 	}
 	return makeCommits(ctx, cfg, commits)
+}
+
+// makeTPCDS creates the tables of TPC-DS, and those of the rows that the filters show.
+func makeTPCDS(ctx context.Context, cfg Config) error {
+	filters, err := Filters()
+	if err != nil {
+		return err
+	}
+	predicates := map[string]string{}
+	for _, f := range filters {
+		if f.Folder == folderTPCDS {
+			predicates[f.Table] = f.SQL
+		}
+	}
+	text, err := json.Marshal(predicates)
+	if err != nil {
+		return fmt.Errorf("encode filters: %w", err)
+	}
+	return script(ctx, cfg, tpcdsScript, cfg.Data, cfg.Scale, cfg.Extensions, string(text))
 }
 
 // makeCommits creates a table with that many commits.

@@ -7,6 +7,12 @@ import (
 	"math/rand/v2"
 )
 
+// A statement is slower than on a peer if it takes more than both bounds.
+const (
+	slowRatio  = 1.5
+	slowMillis = 30
+)
+
 // compare runs every statement on the server and on each peer in turn, so that
 // disturbances of the machine affect all of them.
 func (r *runner) compare(ctx context.Context) error {
@@ -25,13 +31,13 @@ func (r *runner) compare(ctx context.Context) error {
 		taken[s.Name()] = map[string]Samples{}
 		r.out.Subjects = append(r.out.Subjects, s.Name())
 	}
-	rows := map[string]int64{}
+	rows, cold := map[string]int64{}, make([]float64, len(subjects))
 	random := rand.New(rand.NewPCG(r.workload.Seed, 0))
 	for round := range r.workload.Warmup + r.workload.Runs {
 		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
 		for _, i := range random.Perm(len(r.statements)) {
 			st := r.statements[i]
-			for _, s := range subjects {
+			for i, s := range subjects {
 				answer, err := s.Ask(ctx, st)
 				if err != nil {
 					return fmt.Errorf("%s on %s: %w", st.Name, s.Name(), err)
@@ -41,6 +47,9 @@ func (r *runner) compare(ctx context.Context) error {
 					return fmt.Errorf("%s on %s: %d rows, others %d", st.Name, s.Name(), answer.Rows, known)
 				}
 				rows[st.Name] = answer.Rows
+				if round == 0 {
+					cold[i] += millis(answer.Total)
+				}
 				if round >= r.workload.Warmup {
 					taken[s.Name()][st.Name] = append(taken[s.Name()][st.Name], millis(answer.Total))
 				}
@@ -48,24 +57,29 @@ func (r *runner) compare(ctx context.Context) error {
 		}
 	}
 
-	totals := make([]float64, len(subjects))
+	totals, slower := make([]float64, len(subjects)), make([]float64, len(subjects))
 	for _, st := range r.statements {
 		line := Line{Statement: st.Name, Rows: rows[st.Name]}
 		for i, s := range subjects {
 			median := taken[s.Name()][st.Name].Median()
 			line.Millis = append(line.Millis, median)
 			totals[i] += median
+			if own := line.Millis[0]; own > slowRatio*median && own > median+slowMillis {
+				slower[i]++
+			}
 		}
 		r.out.Lines = append(r.out.Lines, line)
 	}
 	for i, s := range subjects {
 		r.out.add("total."+s.Name(), totals[i], "ms")
+		r.out.add("cold."+s.Name(), cold[i], "ms")
 	}
 	for i, s := range subjects[1:] {
 		if s.Name() == peerRoapi {
 			r.out.addRelative("speedup."+s.Name(), totals[i+1]/totals[0], true)
 		} else {
 			r.out.addRelative("ratio."+s.Name(), totals[0]/totals[i+1], false)
+			r.out.add("slower."+s.Name(), slower[i+1], "statements")
 		}
 	}
 	return nil
@@ -93,6 +107,9 @@ func (r *runner) peer(ctx context.Context, name string) (Subject, error) {
 	switch name {
 	case peerDuckDB:
 		return startDuckDB(ctx, r.cfg, r.plain(modeScan))
+	case peerVisible:
+		plain, err := startDuckDB(ctx, r.cfg, plainTables{folder: r.workload.folder() + "-visible", mode: modeScan})
+		return visibleRows{plain}, err
 	case peerRoapi:
 		return startRoapi(ctx, r.cfg, r.workload.folder())
 	case peerLocal:

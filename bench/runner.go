@@ -107,6 +107,7 @@ type runner struct {
 // The folders of the tables that Prepare creates.
 const (
 	folderTPCH    = "tpch"
+	folderTPCDS   = "tpcds"
 	folderMany    = "many"
 	folderCommits = "commits"
 )
@@ -181,5 +182,9 @@ func filtersOf(folder string) ([]Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(f Filter) bool { return tables[f.Table] == "" }), nil
+	own := filepath.Base(folder)
+	if !slices.ContainsFunc(all, func(f Filter) bool { return f.Folder == own }) {
+		own = ""
+	}
+	return slices.DeleteFunc(all, func(f Filter) bool { return tables[f.Table] == "" || f.Folder != own }), nil
 }

@@ -45,7 +45,8 @@ func TestRunKinds(t *testing.T) {
 		workload bench.Workload
 		want     []string // metrics
 	}{
-		{bench.Workload{Kind: bench.KindCompare, Statements: statements, Warmup: 1, Runs: 2}, []string{"total.lakewarden"}},
+		{bench.Workload{Kind: bench.KindCompare, Statements: statements, Warmup: 1, Runs: 2},
+			[]string{"total.lakewarden", "cold.lakewarden"}},
 		{bench.Workload{Kind: bench.KindFirst, Statements: statements[:1], Users: 3, Runs: 1}, []string{"p50", "p95"}},
 		{bench.Workload{Kind: bench.KindValidate, Sizes: []int{2048}, Runs: 3}, []string{"p50.unreadable", "validation.2048"}},
 		{

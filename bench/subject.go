@@ -12,6 +12,7 @@ const (
 	peerRoapi     = "roapi"
 	peerLocal     = "local"
 	peerSplink    = "splink"
+	peerVisible   = "visible"
 )
 
 // Answer holds the cost of one statement on one subject.

@@ -104,8 +104,9 @@ type Workload struct {
 	Analysis *Analysis `json:"analysis"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
-	// Peers are the subjects other than the server: duckdb, roapi, splink, and local,
-	// which is another server over the same tables on disk.
+	// Peers are the subjects other than the server: duckdb, roapi, splink, visible, which
+	// is plain DuckDB over tables of the visible rows alone, and local, which is another
+	// server over the same tables on disk.
 	Peers []string `json:"peers"`
 	// Modes are the ways in which plain DuckDB reads the table of a point workload.
 	Modes []string `json:"modes"`
@@ -165,6 +166,9 @@ func (t Target) Met(value float64) bool {
 // Filter is a row filter in two forms: the policy condition for the server, and the
 // equivalent hand-written predicate.
 type Filter struct {
+	// Folder is the folder of the table, if the filter is not for every folder without filters of
+	// its own.
+	Folder string `json:"folder"`
 	Table  string `json:"table"`
 	Column string `json:"column"`
 	Op     string `json:"op"`
@@ -303,7 +307,7 @@ func (w Workload) validate() error {
 	for _, p := range w.Peers {
 		switch {
 		case p == peerDuckDB && (w.Remote == nil || w.Remote.kind() == storeS3):
-		case p == peerSplink && w.Analysis != nil:
+		case p == peerSplink && w.Analysis != nil, p == peerVisible && w.Filtered && w.folder() == folderTPCDS:
 		case p == peerRoapi && w.Remote == nil, p == peerLocal && w.Remote != nil:
 		default:
 			return fmt.Errorf("no peer %q in such a workload", p)
