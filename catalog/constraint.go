@@ -27,6 +27,30 @@ type Constraint struct {
 	CreatedAt  time.Time
 }
 
+// StatedRules are the rules that the log of a table states. Columns have their physical
+// names.
+type StatedRules struct {
+	Primary, Unique, Required []string
+	// Checks are expressions of the log by the names of the constraints.
+	Checks map[string]string
+}
+
+// RememberedRules are what is known of the rules of a registered table from its log, in
+// case that another writer loses them.
+type RememberedRules struct {
+	Table TableID
+	// DeltaID is the table that was registered then, and Version its version.
+	DeltaID DeltaID
+	Version int64
+	Stated  StatedRules
+	// Dropped are the rules that another writer has dropped by name.
+	Dropped []DroppedRule
+}
+
+// DroppedRule is a rule of a log that was dropped by name. Kind is "primary_key",
+// "not_null" or "check".
+type DroppedRule struct{ Kind, Name string }
+
 // NewConstraint is the input of [Constraints.AddConstraints].
 type NewConstraint struct {
 	Name       string

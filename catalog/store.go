@@ -181,6 +181,13 @@ type Constraints interface {
 	// DeleteConstraint removes a constraint by name, regardless of case. It returns
 	// [ErrNotFound].
 	DeleteConstraint(ctx context.Context, viewer Viewer, table TableID, name string) error
+	// RememberedRules returns what is known of the rules in the log of a table that has a
+	// Delta id, or the zero value. A registration keeps it through moves, and copies of a
+	// table have their own.
+	RememberedRules(ctx context.Context, table TableID, id DeltaID) (RememberedRules, error)
+	// RememberRules replaces it, unless the rules of a later version are known. It does
+	// not raise the epoch.
+	RememberRules(ctx context.Context, rules RememberedRules) error
 }
 
 // APIKeys stores API keys.

@@ -28,6 +28,22 @@ func (s *Store) Constraints(ctx context.Context, org catalog.OrgID, table catalo
 	return s.inner.Constraints(ctx, org, table)
 }
 
+// RememberedRules is for the system, which enforces the rules.
+func (s *Store) RememberedRules(ctx context.Context, table catalog.TableID, id catalog.DeltaID) (catalog.RememberedRules, error) {
+	if err := systemOnly(ctx); err != nil {
+		return catalog.RememberedRules{}, err
+	}
+	return s.inner.RememberedRules(ctx, table, id)
+}
+
+// RememberRules is for the system, like RememberedRules.
+func (s *Store) RememberRules(ctx context.Context, rules catalog.RememberedRules) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.RememberRules(ctx, rules)
+}
+
 // DeleteConstraint needs tables:modify in the workspace of the table.
 func (s *Store) DeleteConstraint(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, name string) error {
 	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {

@@ -352,24 +352,6 @@ var otherMethods = map[string]method{
 		},
 		allowed: everyone,
 	},
-	"AddConstraints": {
-		call: func(f *fixture, ctx context.Context) error {
-			return f.store.AddConstraints(ctx, f.viewer(ctx), f.table.ID, []catalog.NewConstraint{{Name: "c", Expression: "a > 1"}}, f.actor(ctx))
-		},
-		allowed: builders, denied: catalog.ErrDenied,
-	},
-	"Constraints": {
-		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.Constraints(ctx, f.org, f.table.DeltaID))
-		},
-		allowed: everyone,
-	},
-	"DeleteConstraint": {
-		call: func(f *fixture, ctx context.Context) error {
-			return f.store.DeleteConstraint(ctx, f.viewer(ctx), f.table.ID, "kept")
-		},
-		allowed: builders, denied: catalog.ErrDenied,
-	},
 	"BeginWrite": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.BeginWrite(ctx, catalog.NewWrite{Org: f.org, Table: "delta", Kind: catalog.WriteRows}))

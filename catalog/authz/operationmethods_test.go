@@ -14,6 +14,7 @@ var methods = func() map[string]method {
 	maps.Copy(all, operationMethods)
 	maps.Copy(all, domainMethods)
 	maps.Copy(all, sandboxMethods)
+	maps.Copy(all, constraintMethods)
 	maps.Copy(all, sharingMethods)
 	maps.Copy(all, moveMethods)
 	maps.Copy(all, identityMethods)

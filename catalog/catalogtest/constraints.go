@@ -97,3 +97,46 @@ func governedByConstraints(t *testing.T, w *world) {
 		require.Len(t, list, 1, "the previous table is still governed")
 	}
 }
+
+// rememberedRules checks that the rules of the newest known version of a registration are
+// remembered, with the table's own id.
+func rememberedRules(t *testing.T, w *world) {
+	org, owner := w.org()
+	config := w.config(org, owner, w.defaultWorkspace(org), "c")
+	table, second := w.table(config, "t"), w.table(config, "u")
+	known := func(id catalog.TableID, delta catalog.DeltaID) catalog.RememberedRules {
+		t.Helper()
+		found, err := w.RememberedRules(w.ctx, id, delta)
+		require.NoError(t, err)
+		return found
+	}
+	remember := func(version int64, stated catalog.StatedRules, dropped ...catalog.DroppedRule) catalog.RememberedRules {
+		t.Helper()
+		k := catalog.RememberedRules{Table: table.ID, DeltaID: table.DeltaID, Version: version, Stated: stated, Dropped: dropped}
+		require.NoError(t, w.RememberRules(w.ctx, k))
+		return k
+	}
+	nothing := catalog.RememberedRules{}
+	w.same(nothing, known(table.ID, table.DeltaID))
+	epoch := w.epochNow()
+	stated := catalog.StatedRules{Primary: []string{"é", "b"}, Unique: []string{"c"}, Required: []string{"b"},
+		Checks: map[string]string{"pos": "b > '0'"}}
+	first := remember(5, stated, catalog.DroppedRule{Kind: "check", Name: "x"})
+	w.same(first, known(table.ID, table.DeltaID))
+	w.same(nothing, known(second.ID, table.DeltaID))
+	w.same(nothing, known(table.ID, second.DeltaID))
+	remember(4, catalog.StatedRules{})
+	w.same(first, known(table.ID, table.DeltaID))
+	w.same(remember(5, catalog.StatedRules{Unique: []string{"c"}}), known(table.ID, table.DeltaID))
+	require.Equal(t, epoch, w.epochNow())
+	require.NoError(t, w.RememberRules(w.ctx, catalog.RememberedRules{Table: catalog.NewID[catalog.TableID](), DeltaID: table.DeltaID}))
+
+	// Another table at the place has its own rules, and a registration that is gone has none.
+	other := first
+	other.DeltaID, other.Version = w.delta(), 1
+	require.NoError(t, w.RememberRules(w.ctx, other))
+	w.same(other, known(table.ID, other.DeltaID))
+	w.same(nothing, known(table.ID, table.DeltaID))
+	require.NoError(t, w.DeleteStorageConfig(w.ctx, catalog.SystemViewer(org), config.ID, catalog.AnyVersion))
+	w.same(nothing, known(table.ID, other.DeltaID))
+}

@@ -81,6 +81,7 @@ func Run(t *testing.T, config Config) {
 		{"deleted policies", deletedPolicies},
 		{"constraints", constraints},
 		{"constraints make a table governed", governedByConstraints},
+		{"remembered rules", rememberedRules},
 		{"column domains", columnDomains},
 		{"replaced domains", replacedDomains},
 		{"invalid domains", invalidDomains},

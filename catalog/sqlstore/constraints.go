@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/lakewarden/lakewarden/catalog"
@@ -80,4 +81,28 @@ func (s *Store) copyConstraints(ctx context.Context, tx sqldb.Session, org catal
 			WHERE o.org_id = k.org_id AND o.delta_id = ? AND o.name_key = k.name_key)`,
 		to, by, sqldb.Micros(s.db.Clock()), org, from, to)
 	return err
+}
+
+// RememberedRules implements [catalog.Constraints].
+func (s *Store) RememberedRules(ctx context.Context, table catalog.TableID, id catalog.DeltaID) (catalog.RememberedRules, error) {
+	found, err := sqldb.One(ctx, s.db.Read(), func(r sqldb.Row) (k catalog.RememberedRules, err error) {
+		err = r.Scan(&k.Table, &k.DeltaID, &k.Version, sqldb.JSON(&k.Stated), sqldb.JSON(&k.Dropped))
+		return k, err
+	}, "SELECT table_id, delta_id, version, stated, dropped FROM table_rules WHERE table_id = ? AND delta_id = ?", table, id)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return catalog.RememberedRules{}, nil
+	}
+	return found, err
+}
+
+// RememberRules implements [catalog.Constraints].
+func (s *Store) RememberRules(ctx context.Context, k catalog.RememberedRules) error {
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		_, err := tx.Exec(ctx, `INSERT INTO table_rules (table_id, delta_id, version, stated, dropped)
+			SELECT t.id, ?, ?, ?, ? FROM delta_tables t WHERE t.id = ?
+			ON CONFLICT (table_id) DO UPDATE SET delta_id = excluded.delta_id, version = excluded.version, stated = excluded.stated,
+			dropped = excluded.dropped WHERE table_rules.delta_id <> excluded.delta_id OR table_rules.version <= excluded.version`,
+			k.DeltaID, k.Version, sqldb.JSONText(k.Stated), sqldb.JSONText(k.Dropped), k.Table)
+		return err
+	})
 }

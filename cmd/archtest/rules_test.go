@@ -64,6 +64,7 @@ var allowed = map[string][]string{
 	"engine/constraint": {"engine", "engine/deltasql", "engine/sqltype", "engine/constraint/sparktoken", "engine/sqltree",
 		"engine/delta"},
 	"engine/constraint/sparktoken": {},
+	"engine/constraint/stated":     {"engine/delta"},
 	"engine/arrowcheck":            {},
 	// engine/constraint: a domain is a rule of its kind.
 	"engine/domain": {"engine", "engine/deltasql", "engine/sqltype", "engine/delta", "engine/constraint"},

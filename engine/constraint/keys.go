@@ -77,7 +77,14 @@ func inOrder(named, flagged []string) []string {
 	return out
 }
 
-func flag(f delta.Field, key string) bool { return string(f.Metadata[key]) == "true" }
+// flag reports whether a field has a mark. delta-rs writes the values of field metadata as texts.
+func flag(f delta.Field, key string) bool {
+	value := string(f.Metadata[key])
+	return value == `true` || value == `"true"`
+}
+
+// Marked reports whether a field has the mark of a column of the primary key.
+func Marked(f delta.Field) bool { return flag(f, MetadataPrimaryKey) }
 
 // IsPrimary reports whether a column is part of the primary key.
 func (k Keys) IsPrimary(column string) bool { return slices.Contains(k.Primary, column) }

@@ -75,6 +75,15 @@ func (s *Set) Add(ctx context.Context, parser engine.Parser, name, text string) 
 	return err
 }
 
+// Replace replaces the keys, and adds columns that are NOT NULL, for rules that hold although the
+// snapshot does not state them.
+func (s *Set) Replace(keys Keys, required []string) {
+	s.Keys = keys
+	for _, column := range required {
+		s.rows = slices.Insert(s.rows, 0, RequireColumn(column))
+	}
+}
+
 // Rows returns the rules for single rows: NOT NULL, void columns, then invariants and
 // constraints.
 func (s *Set) Rows() []Rule { return slices.Clone(s.rows) }

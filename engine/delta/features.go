@@ -281,9 +281,12 @@ func (s *Snapshot) checkDuties(duties []Duty) error {
 func (s *Snapshot) AppendOnly() bool { return s.flag(propAppendOnly) }
 
 // Constraints returns the CHECK expressions, in Spark's SQL, by name.
-func (s *Snapshot) Constraints() map[string]string {
+func (s *Snapshot) Constraints() map[string]string { return ConstraintsIn(s.Properties()) }
+
+// ConstraintsIn returns the CHECK expressions that the properties of a table hold, by name.
+func ConstraintsIn(properties map[string]string) map[string]string {
 	out := make(map[string]string)
-	for name, expr := range s.Properties() {
+	for name, expr := range properties {
 		if short, ok := strings.CutPrefix(name, prefixConstraint); ok {
 			out[short] = expr
 		}

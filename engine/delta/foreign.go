@@ -15,6 +15,12 @@ func (s *Snapshot) ForeignSince(version int64) bool {
 	return s.state.foreign > version || s.state.base > version
 }
 
+// AlteredSince reports whether another writer has changed the metadata by a commit of its
+// own, and not together with rows, after the given version. An ALTER TABLE does that; a
+// write that merges the schema of its rows into that of the table does not. What a
+// checkpoint covers is unknown, and does not count.
+func (s *Snapshot) AlteredSince(version int64) bool { return s.state.altered > version }
+
 // BaseVersion returns the version of the checkpoint from which this snapshot was
 // loaded, or -1 if there was none. A refresh does not change it.
 func (s *Snapshot) BaseVersion() int64 { return s.state.base }
@@ -36,6 +42,22 @@ func (c *commit) foreignTo(writer string) bool {
 		}
 	}
 	return false
+}
+
+// alters reports whether c changes metadata and adds no rows.
+func (c *commit) alters() bool {
+	alters := false
+	for _, a := range c.actions {
+		switch a := a.(type) {
+		case *action.Metadata:
+			alters = true
+		case *action.Add:
+			if a.DataChange {
+				return false
+			}
+		}
+	}
+	return alters
 }
 
 // engineName returns an engineInfo without the engine's release.

@@ -30,8 +30,8 @@ type state struct {
 	// absolute reports whether the log has a file with an absolute path.
 	absolute bool
 	// base is [Snapshot.BaseVersion]. foreign is the newest commit that counts for
-	// [Snapshot.ForeignSince].
-	base, foreign int64
+	// [Snapshot.ForeignSince], altered that for [Snapshot.AlteredSince].
+	base, foreign, altered int64
 	// damage is [Snapshot.Damage].
 	damage error
 }
@@ -40,7 +40,7 @@ type state struct {
 func emptyState(writer string, b objstore.Bucket) *state {
 	st := new(state).fork()
 	st.writer, st.whole, st.folder = writer, true, folder{b}
-	st.base, st.foreign = -1, -1
+	st.base, st.foreign, st.altered = -1, -1, -1
 	return st
 }
 
@@ -146,6 +146,9 @@ func (s *state) applyCommit(c *commit) error {
 	s.whole = s.wholeAfter(c, before)
 	if c.foreignTo(s.writer) {
 		s.foreign = c.version
+		if c.alters() {
+			s.altered = c.version
+		}
 	}
 	return nil
 }

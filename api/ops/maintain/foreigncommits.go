@@ -24,7 +24,8 @@ import (
 // ForeignCommits checks the keys, constraints and domains of tables after commits of other
 // writers, which may not know them. A check becomes due when this replica first sees
 // such a commit. Checks run one at a time, and only while no statement waits for
-// memory. Organisations take turns. One check of a table covers all commits since the
+// memory. Rules that such a writer has lost with the metadata of fields are written again if
+// the rows satisfy them. Organisations take turns. One check of a table covers all commits since the
 // last one. The next check of the table starts after ten times as long as the last one
 // took. The outcome is a metric and a log line. The size of a table in a sandbox is
 // recorded.
@@ -35,6 +36,9 @@ type ForeignCommits struct {
 	Domains *write.Domains
 	Parser  engine.Parser
 	Pool    *sessions.Pool
+	// Leases are those of the commits that write lost rules again. They must be set before
+	// Run is called.
+	Leases  write.Leases
 	Metrics *ForeignMetrics
 	Logger  *slog.Logger
 
@@ -214,6 +218,9 @@ func (f *ForeignCommits) check(ctx context.Context, t *foreignTable) {
 	bounded, cancel := context.WithTimeout(authz.System(ctx, "commits of other writers"), foreignCheckTime)
 	defer cancel()
 	found, err := f.countBroken(bounded, config, t.path)
+	if err == nil {
+		err = f.memory().NoteDropped(bounded, found.located, found.snap)
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -233,8 +240,11 @@ func (f *ForeignCommits) check(ctx context.Context, t *foreignTable) {
 	case err != nil:
 		f.Metrics.checked.WithLabelValues("failed").Inc()
 		f.Logger.WarnContext(ctx, "check after a commit of another writer", "config_id", string(config.ID), "error", err)
-	case found.asked > 0:
-		f.report(ctx, found)
+	default:
+		f.reportLost(ctx, found)
+		if found.asked > 0 {
+			f.report(ctx, found)
+		}
 	}
 }
 
@@ -254,10 +264,10 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 
 // ForeignMetrics counts checks after commits of other writers. Their labels name no table,
 // and they count rules, not rows: reading metrics needs no credential.
-type ForeignMetrics struct{ checked, violations *prometheus.CounterVec }
+type ForeignMetrics struct{ checked, violations, lost *prometheus.CounterVec }
 
-// NewForeignMetrics registers lakewarden_foreign_commits_checked_total{outcome} and
-// lakewarden_foreign_violations_total{kind}.
+// NewForeignMetrics registers lakewarden_foreign_commits_checked_total{outcome},
+// lakewarden_foreign_violations_total{kind} and lakewarden_foreign_lost_rules_total{outcome}.
 func NewForeignMetrics(registerer prometheus.Registerer) *ForeignMetrics {
 	m := &ForeignMetrics{
 		checked: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -266,13 +276,19 @@ func NewForeignMetrics(registerer prometheus.Registerer) *ForeignMetrics {
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lakewarden_foreign_violations_total", Help: "Rules that such checks found broken.",
 		}, []string{"kind"}),
+		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lakewarden_foreign_lost_rules_total", Help: "Rules of logs that other writers lost, by what became of them.",
+		}, []string{"outcome"}),
 	}
 	for _, outcome := range []string{"held", "broken", "failed", "dropped"} {
 		m.checked.WithLabelValues(outcome)
 	}
-	for _, kind := range []string{"primary_key", "unique", "check", "domain"} {
+	for _, kind := range []string{"primary_key", "unique", "not_null", "check", "domain"} {
 		m.violations.WithLabelValues(kind)
 	}
-	registerer.MustRegister(m.checked, m.violations)
+	for _, outcome := range []string{"restored", "kept", "dropped"} {
+		m.lost.WithLabelValues(outcome)
+	}
+	registerer.MustRegister(m.checked, m.violations, m.lost)
 	return m
 }

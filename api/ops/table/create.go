@@ -135,7 +135,10 @@ func (o Files) create(
 		defer cancel()
 		return Created{}, errors.Join(err, place.RemoveLog(ctx))
 	}
-	return Created{LocatedTable: catalog.LocatedTable{Table: t, StorageConfig: config}, TableVersion: snap.Version()}, nil
+	created := catalog.LocatedTable{Table: t, StorageConfig: config}
+	// If this fails, the first write of rows remembers the rules.
+	_ = write.Memory{Store: o.Store}.Altered(ctx, created, snap)
+	return Created{LocatedTable: created, TableVersion: snap.Version()}, nil
 }
 
 // register registers a table whose log exists. A discovery can have registered it meanwhile,

@@ -12,6 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/constraint"
+	"github.com/lakewarden/lakewarden/engine/constraint/stated"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
@@ -54,6 +55,9 @@ func (o Rules) setColumn(ctx context.Context, path access.Path, column string, w
 		if err := o.checkAll(ctx, r, questions); err != nil {
 			return nil, err
 		}
+		if err := o.memory().ForgetLost(ctx, r.table, r.snap, wanted.removed(f)); err != nil {
+			return nil, err
+		}
 		edit := func(a *delta.Alteration) error {
 			switch {
 			case wanted.IsNullable == nil || *wanted.IsNullable == f.Nullable:
@@ -70,6 +74,18 @@ func (o Rules) setColumn(ctx context.Context, path access.Path, column string, w
 		}
 		return a, err
 	})
+}
+
+// removed returns the rules of a column that the settings remove, also one that another writer
+// has lost before.
+func (s ColumnSettings) removed(f delta.Field) (out stated.Rules) {
+	if s.IsUnique != nil && !*s.IsUnique {
+		out.Unique = []string{f.PhysicalName()}
+	}
+	if s.IsNullable != nil && *s.IsNullable {
+		out.Required = []string{f.PhysicalName()}
+	}
+	return out
 }
 
 // keys returns the keys after the change. The flag isUnique of a key column follows

@@ -116,6 +116,7 @@ func (o Rules) altered(ctx context.Context, path access.Path, plan func(context.
 		r.view.Changed(ctx)
 		if err == nil {
 			r.snap = snap
+			o.remember(ctx, r)
 			if a.after != nil {
 				err = a.after(ctx)
 			}
@@ -141,8 +142,21 @@ func (o Rules) commit(ctx context.Context, r ruled, a alteration) (*delta.Snapsh
 		return nil, err
 	}
 	defer lease.End()
+	if err := o.memory().Forget(ctx, r.table, r.snap, a.change); err != nil {
+		return nil, err
+	}
 	snap, err := lease.Attempt(committing, txn)
 	return snap, write.LeaseError(committing, err)
+}
+
+func (o Rules) memory() write.Memory { return write.Memory{Store: o.Store} }
+
+// remember remembers the rules of a version that was just committed. If that fails, the next
+// write of rows remembers them.
+func (o Rules) remember(ctx context.Context, r ruled) {
+	ctx, cancel := caller.CleanupContext(ctx)
+	defer cancel()
+	_ = o.memory().Altered(ctx, r.table, r.snap)
 }
 
 // ask runs questions about all rows of the table, in a session that no statement

@@ -11,15 +11,20 @@ import (
 )
 
 // RuleSet returns what new rows of a version of a table must satisfy: the rules of its
-// log and those of the catalog.
+// log, those of the catalog, and those that another writer has lost.
 func RuleSet(
-	ctx context.Context, store catalog.Constraints, parser engine.Parser, org catalog.OrgID, snap *delta.Snapshot,
+	ctx context.Context, store catalog.Constraints, parser engine.Parser, t catalog.LocatedTable, snap *delta.Snapshot,
 ) (*constraint.Set, error) {
 	set, err := constraint.Of(snap)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := store.Constraints(ctx, org, catalog.DeltaID(snap.TableID()))
+	lost, err := Memory{store}.Lost(ctx, t, snap)
+	if err != nil {
+		return nil, err
+	}
+	set.Replace(lost.With(set.Keys, snap.Schema()), lost.Required)
+	stored, err := store.Constraints(ctx, t.Org, catalog.DeltaID(snap.TableID()))
 	if err != nil {
 		return nil, err
 	}

@@ -261,7 +261,7 @@ func (w *writing) open(ctx context.Context) (err error) {
 		}
 	}
 	snap := w.table.Snapshot()
-	set, err := RuleSet(authz.System(ctx, "rules of a table"), w.Store, w.Parser, w.actor.Org, snap)
+	set, err := RuleSet(authz.System(ctx, "rules of a table"), w.Store, w.Parser, w.located, snap)
 	if err != nil {
 		return err
 	}

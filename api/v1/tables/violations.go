@@ -15,7 +15,8 @@ type ruleState struct {
 	Name       string   `json:"name" doc:"Name of the constraint or path of the column; of a domain the column"`
 	Columns    []string `json:"columns"`
 	Holds      bool     `json:"holds"`
-	Violations *int64   `json:"violations" doc:"Number of rows, or for keys of combinations that occur more than once; null for callers who do not see all, and if a domain's values cannot be read"`
+	Violations *int64   `json:"violations" doc:"Number of rows, or for keys of combinations that occur more than once; null for callers who do not see all, and if a domain's values cannot be read, and for a rule that was dropped"`
+	Lost       *string  `json:"lost" enum:"field,name" doc:"How another writer has lost the rule: with the metadata of the field, after which it applies to writes through this server until its metadata is restored, or by dropping it by name, after which it applies to nobody; null if it is not lost"`
 }
 
 type ruleStates struct {
@@ -32,7 +33,11 @@ func ViolationRoutes(api huma.API, tables table.Rules) {
 		func(ctx context.Context, in *v1.TablePath) (ruleStates, error) {
 			list, err := tables.Violations(ctx, in.Path())
 			return ruleStates{Rules: v1.Map(list, func(s table.RuleState) ruleState {
-				return ruleState{Kind: s.Kind, Name: s.Name, Columns: s.Columns, Holds: s.Holds, Violations: s.Violations}
+				out := ruleState{Kind: s.Kind, Name: s.Name, Columns: s.Columns, Holds: s.Holds, Violations: s.Violations}
+				if lost := string(s.Lost); lost != "" {
+					out.Lost = &lost
+				}
+				return out
 			})}, err
 		})
 }

@@ -165,7 +165,6 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
 	}
 	foreign.Watch()
-	parts.Background(background, foreign.Run)
 	tables, discovery := queries.Tables, storageops.Discovery{Store: store, Lake: data, Logs: storageops.NewKnownLogs()}
 	// Replicas announce their commits to remote tables, so that others need not refresh
 	// once a second.
@@ -200,6 +199,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
+	foreign.Leases = leases
+	parts.Background(background, foreign.Run)
 	maintenance, err := newMaintenance(settings, store, queries, leases, deletions, operations, registry, log)
 	if err != nil {
 		return nil, err
