@@ -118,7 +118,7 @@ var faultClasses = []faultClass{
 	{"IS DISTINCT FROM in a disjunction", true, distinctFrom},
 	{"sums of wide decimals", true, wideSum},
 	{"medians of wide decimals", true, wideMedian},
-	{"unions of joins", false, unionJoins},
+	{"unions of joins", true, unionJoins},
 	{"mixed", false, mixed},
 }
 
@@ -145,7 +145,8 @@ func topCast(g *generator) statement {
 	case 0:
 		text = "SELECT k FROM (SELECT " + cast + " AS k FROM " + g.from() + ") x ORDER BY k" + g.direction() + g.limit()
 	case 1:
-		text = "SELECT k::BIGINT AS k FROM (SELECT " + cast + " AS k FROM " + g.from() + " GROUP BY ALL) x ORDER BY k" + g.direction() + g.limit()
+		text = "SELECT k::BIGINT AS k FROM (SELECT " + cast + " AS k FROM " + g.from() + " GROUP BY ALL) x ORDER BY k" +
+			g.direction() + g.limit()
 	case 2:
 		text = "SELECT count(*) AS c FROM posts WHERE likes < (SELECT max(k) FROM (SELECT " + cast + " AS k FROM nums ORDER BY k" +
 			g.direction() + g.limit() + ") y)"
@@ -257,12 +258,17 @@ func wideMedian(g *generator) statement {
 }
 
 func unionJoins(g *generator) statement {
+	pairs := "(SELECT a.id AS a, b.id AS b FROM posts a JOIN posts b ON a.likes < b.likes) p JOIN posts s ON s.id = p.a JOIN posts o ON o.id = p.b"
 	arm := func() string {
-		return fmt.Sprintf(`SELECT a.id AS x, b.%s AS y, a.v || coalesce(b.v, '-') AS z FROM posts a %s JOIN posts b ON a.likes = b.%s WHERE %s`,
-			g.of("id", "likes"), g.of("LEFT", "LEFT", "INNER"), g.of("likes", "views"),
-			g.of("NOT (a.g = 1 AND b.v <> 'p1')", "(a.g = 1 AND b.v <> 'p1') IS NULL", "b.id IS NULL", "a.views > 3"))
+		if g.IntN(3) == 0 {
+			return fmt.Sprintf("SELECT s.id AS x, o.%s AS y, s.v || coalesce(o.v, '-') AS z FROM posts s %s JOIN posts o ON s.likes = o.%s WHERE %s",
+				g.of("id", "likes"), g.of("LEFT", "LEFT", "INNER"), g.of("likes", "views"),
+				g.of("NOT (s.g = 1 AND o.v <> 'p1')", "(s.g = 1 AND o.v <> 'p1') IS NULL", "o.id IS NULL", "s.views > 3"))
+		}
+		return fmt.Sprintf("SELECT %s AS x, %s AS y, CAST(%s AS VARCHAR) AS z FROM %s%s", g.of("p.a", "p.b", "1"), g.of("s.id", "s.likes"),
+			g.of("s.v", "o.v", "o.likes", "s.likes || '-' || o.likes"), pairs, g.of(" WHERE s.likes < o.likes", " WHERE s.likes < o.likes", ""))
 	}
-	return statement{text: arm() + g.of(" UNION ALL ", " UNION ") + arm() + g.of("", " UNION ALL "+arm())}
+	return statement{text: arm() + g.of(" UNION ALL ", " UNION ALL ", " UNION ") + arm()}
 }
 
 func mixed(g *generator) statement {
