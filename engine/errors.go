@@ -54,6 +54,10 @@ const (
 	ClassCrashed = "worker_crashed"
 )
 
+// ClassDefect is the class of a KindFatal for an internal error of the engine: the statement fails
+// each time that it runs over the same rows.
+const ClassDefect = "internal"
+
 // ClassMissing is the class of a KindIO for a file or directory that does not exist: 409. A retry
 // fails again.
 const ClassMissing = "file_not_found"

@@ -222,6 +222,8 @@ var Codes = []Code{
 			"written; delete rows or drop a table, which counts until its files are deleted an hour later."},
 	{"invalid_property", 422, "A table property is not valid.", "The property is unknown or has a bad value."},
 	{"value_error", 422, "A value made the query fail.", "A cast, an overflow or a bad argument met a row; details name the field."},
+	{"engine_cannot", 422, "The engine cannot run the statement.",
+		"Internal errors of the engine repeat for this statement: write it in another form."},
 	{"query_timeout", 422, "The query ran longer than allowed.", "Raise timeout_ms or ask for less."},
 	{"query_memory_exhausted", 422, "The query needs more memory than it may use.", "Let one statement process less data."},
 	{"result_too_large", 422, "The result is larger than may be kept.",

@@ -145,8 +145,8 @@ func topCast(g *generator) statement {
 	case 0:
 		text = "SELECT k FROM (SELECT " + cast + " AS k FROM " + g.from() + ") x ORDER BY k" + g.direction() + g.limit()
 	case 1:
-		text = "SELECT k::BIGINT AS k FROM (SELECT " + cast + " AS k FROM " + g.from() + " GROUP BY ALL) x ORDER BY k" +
-			g.direction() + g.limit()
+		text = "SELECT k::BIGINT AS k FROM (SELECT " + cast + " AS k FROM " + g.from() + " GROUP BY ALL) x" +
+			" ORDER BY k" + g.direction() + g.limit()
 	case 2:
 		text = "SELECT count(*) AS c FROM posts WHERE likes < (SELECT max(k) FROM (SELECT " + cast + " AS k FROM nums ORDER BY k" +
 			g.direction() + g.limit() + ") y)"
@@ -258,15 +258,18 @@ func wideMedian(g *generator) statement {
 }
 
 func unionJoins(g *generator) statement {
-	pairs := "(SELECT a.id AS a, b.id AS b FROM posts a JOIN posts b ON a.likes < b.likes) p JOIN posts s ON s.id = p.a JOIN posts o ON o.id = p.b"
+	const pairs = "(SELECT a.id AS a, b.id AS b FROM posts a JOIN posts b ON a.likes < b.likes) p" +
+		" JOIN posts s ON s.id = p.a JOIN posts o ON o.id = p.b"
 	arm := func() string {
 		if g.IntN(3) == 0 {
-			return fmt.Sprintf("SELECT s.id AS x, o.%s AS y, s.v || coalesce(o.v, '-') AS z FROM posts s %s JOIN posts o ON s.likes = o.%s WHERE %s",
+			return fmt.Sprintf("SELECT s.id AS x, o.%s AS y, s.v || coalesce(o.v, '-') AS z"+
+				" FROM posts s %s JOIN posts o ON s.likes = o.%s WHERE %s",
 				g.of("id", "likes"), g.of("LEFT", "LEFT", "INNER"), g.of("likes", "views"),
 				g.of("NOT (s.g = 1 AND o.v <> 'p1')", "(s.g = 1 AND o.v <> 'p1') IS NULL", "o.id IS NULL", "s.views > 3"))
 		}
-		return fmt.Sprintf("SELECT %s AS x, %s AS y, CAST(%s AS VARCHAR) AS z FROM %s%s", g.of("p.a", "p.b", "1"), g.of("s.id", "s.likes"),
-			g.of("s.v", "o.v", "o.likes", "s.likes || '-' || o.likes"), pairs, g.of(" WHERE s.likes < o.likes", " WHERE s.likes < o.likes", ""))
+		return fmt.Sprintf("SELECT %s AS x, %s AS y, CAST(%s AS VARCHAR) AS z FROM %s%s",
+			g.of("p.a", "p.b", "1"), g.of("s.id", "s.likes"), g.of("s.v", "o.v", "o.likes", "s.likes || '-' || o.likes"),
+			pairs, g.of(" WHERE s.likes < o.likes", " WHERE s.likes < o.likes", ""))
 	}
 	return statement{text: arm() + g.of(" UNION ALL ", " UNION ALL ", " UNION ") + arm()}
 }

@@ -17,7 +17,8 @@ func TestMendedStatementsKeepNamesAndTypes(t *testing.T) {
 	}, map[string]string{"t": "t.id < 20"})
 	for _, text := range []string{
 		"SELECT sum(w), avg(w), sum(m), sum(d), avg(d), median(m), median(d), median(day), sum(b), sum(id) FROM t",
-		"SELECT g, sum(w) FILTER (WHERE b), sum(DISTINCT w), quantile_cont(w, 0.25), mad(m) FROM t GROUP BY g HAVING sum(w) > 1 ORDER BY sum(w)",
+		"SELECT g, sum(w) FILTER (WHERE b), sum(DISTINCT w), quantile_cont(w, 0.25), mad(m) FROM t GROUP BY g " +
+			"HAVING sum(w) > 1 ORDER BY sum(w)",
 		"SELECT id, sum(w) OVER (PARTITION BY g ORDER BY id), avg(w) OVER w1 FROM t WINDOW w1 AS (ORDER BY id ROWS 2 PRECEDING)",
 		"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY m DESC), sum(sum(w)) OVER () FROM t GROUP BY g",
 		"SELECT sum(w * w), avg(CASE WHEN b THEN w END) FROM t", "SELECT sum(id) FILTER (WHERE g IS DISTINCT FROM 1) FROM t",

@@ -102,6 +102,21 @@ func (p *Plans) bind(
 	return plan, here, nil
 }
 
+// copies plans a statement over copies of all visible rows.
+func (p *Plans) copies(
+	ctx context.Context, statement *sqlguard.Query, relations []sqlguard.Relation, args engine.Args,
+) (*sqlguard.Plan, error) {
+	whole := slices.Clone(relations)
+	for i := range whole {
+		whole[i].NoPushdown = true
+	}
+	made, err := statement.Prepare(ctx, p.parser, whole, args)
+	if err != nil {
+		return nil, err
+	}
+	return made.Plan(whole, args), nil
+}
+
 // used counts one more statement that could read a filtered copy, and returns the
 // number so far. Statements that read the same columns of one table share a count.
 func (p *Plans) used(relations []sqlguard.Relation, made *sqlguard.Prepared) int64 {

@@ -177,7 +177,8 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 		return err
 	}
 	lap.done(phasePlan)
-	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser,
+	copies := func() (*sqlguard.Plan, error) { return o.Plans.copies(ctx, statement, relations, q.Args) }
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, copies: copies, args: q.Args, parser: o.Plans.parser,
 		names: namesOf(statement, relations), pieces: q.pieces, historical: run.basis.Historical()}
 	if err := o.execute(ctx, roots.SessionKey(a), p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
@@ -250,7 +251,11 @@ type prepared struct {
 	plan      *sqlguard.Plan
 	// inPlace, if not nil, plans the same without a copy.
 	inPlace func() *sqlguard.Plan
-	args    engine.Args
+	// copies plans the same over copies of the visible rows; nil if nothing may run again.
+	copies func() (*sqlguard.Plan, error)
+	// defect reports that the plan failed by a defect of the engine, and now is one over copies.
+	defect bool
+	args   engine.Args
 	// The fields below serve the messages of failures.
 	parser engine.Parser
 	names  visibleNames
@@ -309,8 +314,17 @@ func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 // statement was not the cause. A statement that was alone in a crashed process is started
 // again only without its copy, because a failed copy must not be the answer, or if the
 // engine reads the log of a remote table, where it can crash by itself. again removes the
-// copy from p.
+// copy from p. After a defect of the engine the statement runs once more, over copies of the
+// visible rows, so that hidden rows do not decide which error the caller gets.
 func (p *prepared) again(err error) bool {
+	if isDefect(err) && !p.defect && p.copies != nil {
+		plan, planErr := p.copies()
+		if planErr != nil {
+			return false
+		}
+		p.plan, p.inPlace, p.defect = plan, nil, true
+		return true
+	}
 	crashed := errors.Is(err, engine.ErrCrashed)
 	if p.inPlace != nil && (crashed || errors.Is(err, engine.ErrLost)) {
 		p.plan, p.inPlace = p.inPlace(), nil
@@ -320,6 +334,13 @@ func (p *prepared) again(err error) bool {
 		return p.readsRemoteLog()
 	}
 	return errors.Is(err, engine.ErrLost)
+}
+
+// isDefect reports whether the engine failed by a defect of its own, without losing its process.
+func isDefect(err error) bool {
+	var e *engine.Error
+	return errors.As(err, &e) &&
+		(e.Kind == engine.KindFatal && e.Class == engine.ClassDefect || e.Kind == engine.KindInternal && e.Class == "engine")
 }
 
 func (p *prepared) readsRemoteLog() bool {

@@ -22,6 +22,8 @@ func (p *prepared) translate(ctx context.Context, err error) error {
 	switch {
 	case !errors.As(err, &e):
 		return p.pieces.blame(err)
+	case p.defect && isDefect(err):
+		return p.pieces.blame(errEngineCannot)
 	case e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.historical:
 		return errVacuumed
 	case e.Kind == engine.KindRuntime && len(p.pieces) > 0:
@@ -42,6 +44,13 @@ func (p *prepared) translate(ctx context.Context, err error) error {
 
 func (p *prepared) locate(ctx context.Context, e *engine.Error) refusal.Position {
 	return p.statement.Locate(ctx, p.parser, p.plan.SQL, e.Position)
+}
+
+// errEngineCannot is the error for a statement that failed twice by a defect of the engine, the
+// second time over copies of the visible rows.
+var errEngineCannot = &fault.StatementError{
+	Code:    "engine_cannot",
+	Message: "the engine has a defect that this statement meets each time: write it in another form",
 }
 
 // errVacuumed is the error for a missing file of an older version, which needs no repair.

@@ -41,11 +41,11 @@ func TestFileThatCrashesTheEngineFailsOneStatement(t *testing.T) {
 		"SELECT unnest(list) FROM main_data.old", "SUMMARIZE main_data.old"} {
 		r := s.Admin.Query(sql)
 		if r.Status != 200 {
-			code, fields := r.Problem(t, 503)
-			require.Equal(t, "engine_failed", code, sql)
+			code, fields := r.Problem(t, r.Status)
+			require.Contains(t, []string{"engine_failed", "engine_cannot"}, code, sql)
 			require.Empty(t, fields)
 			require.NotContains(t, string(r.Body), "Vector")
-			require.NotEmpty(t, r.Header.Get("Retry-After"))
+			require.Equal(t, code == "engine_failed", r.Header.Get("Retry-After") != "")
 		}
 		require.Equal(t, 3.0, s.Admin.Count("main_data.well"), sql)
 		require.Equal(t, 3.0, ana.Count("main_data.well"), sql)

@@ -57,8 +57,8 @@ var families = map[string]family{
 	// A plain exception of a library, thrown by a reader of a damaged file.
 	"Invalid":      {engine.KindIO, engine.ClassDataFile},
 	"FATAL":        {engine.KindFatal, "fatal"},
-	"INTERNAL":     {engine.KindFatal, "internal"},
-	"Null Pointer": {engine.KindFatal, "internal"},
+	"INTERNAL":     {engine.KindFatal, engine.ClassDefect},
+	"Null Pointer": {engine.KindFatal, engine.ClassDefect},
 }
 
 // refinement gives a failure a narrower class by the wording of its message. The first group of the
