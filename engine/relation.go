@@ -28,6 +28,22 @@ func QuoteIdent(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
+// Shield wraps a column, given by its name in SQL, so that the engine cannot compare it with
+// the bounds of files and row groups. least with a single argument returns its vector
+// unchanged, but the optimizer treats it as a computation. A comparison with it is evaluated
+// row by row, and the run-time filters of joins and of ORDER BY ... LIMIT do not pass it.
+func Shield(column string) string { return "least(" + column + ")" }
+
+// Shielded returns a relation like one, given as the text after FROM, of which the columns
+// with some names are shielded.
+func Shielded(from string, names []string) string {
+	items := make([]string, len(names))
+	for i, name := range names {
+		items[i] = Shield(QuoteIdent(name)) + " AS " + QuoteIdent(name)
+	}
+	return "(SELECT * REPLACE (" + strings.Join(items, ", ") + ") FROM " + from + ")"
+}
+
 // QuoteString quotes a string literal for SQL.
 func QuoteString(s string) string {
 	return `'` + strings.ReplaceAll(s, `'`, `''`) + `'`

@@ -182,10 +182,10 @@ func (w *write) checkKeys(ctx context.Context, f newRows, snap *delta.Snapshot, 
 		restricted := remaining != nil && (w.Restricted || w.hidesAny(keyColumns(key)))
 		if list, ok := w.files(snap, condition, restricted); ok {
 			if list = restrict(list, func(_ int, path string) bool { return pass(path) }); list.Len() > 0 {
-				others = append(others, w.read(snap, list))
+				others = append(others, w.shielded(w.read(snap, list), keyColumns(key)))
 			}
 		} else if remaining == nil && pruning.ReadsLog(snap) {
-			others = append(others, w.read(snap, nil))
+			others = append(others, w.shielded(w.read(snap, nil), keyColumns(key)))
 		} else {
 			return ErrNotListed
 		}

@@ -146,7 +146,7 @@ func (j *merge) match(ctx context.Context) error {
 		return err
 	}
 	j.list = list.WithPositions(j.positions())
-	table := j.readWithIDs(j.list)
+	table := j.shielded(j.readWithIDs(j.list), j.m.On)
 	r, s := engine.QuoteIdent(constraint.Alias), "s"
 	visible := "true"
 	if j.Filter != "" {

@@ -94,7 +94,7 @@ func (j *merge) matchDeleted(ctx context.Context) error {
 	if j.m.Delete.Count == 0 {
 		return nil
 	}
-	table := j.read(j.Snapshot, j.list)
+	table := j.shielded(j.read(j.Snapshot, j.list), j.m.On)
 	r, visible := engine.QuoteIdent(constraint.Alias), "true"
 	if j.Filter != "" {
 		visible = "coalesce(TRY((" + j.Filter + ")), false)"

@@ -43,6 +43,9 @@ type Table struct {
 	// Whether the table can be changed then depends on its schema and protocol
 	// only.
 	Restricted bool
+	// Shield is that of the rows that the writer does not see; nil if the writer sees all
+	// rows. Values of the request exclude only what it allows.
+	Shield *pruning.Shield
 	// KeepOrder says that rows keep their order. If some callers see only some
 	// rows, an order that depends on the number of rows would reveal the number of
 	// hidden ones.
@@ -146,10 +149,16 @@ func (w *write) positions() engine.PositionColumns {
 	return engine.PositionColumns{File: w.names.file, Row: w.names.row}
 }
 
-// files lists the data files that can contain a row that fulfils the condition.
-// Whether a list can be made does not depend on the table's files if restricted is
-// true.
+// files lists the data files that can contain a row that fulfils the condition, which
+// has values of the request. Whether a list can be made does not depend on the table's
+// files if restricted is true.
 func (t Table) files(snap *delta.Snapshot, condition engine.Condition, restricted bool) (*engine.FileList, bool) {
+	if t.Shield != nil {
+		if list, ok := t.Shield.List(snap, t.Columns, false, condition); ok {
+			return list, true
+		}
+		condition = engine.Condition{} // all files
+	}
 	if restricted {
 		return pruning.ListRestricted(snap, t.Columns, condition)
 	}
@@ -165,6 +174,15 @@ func (t Table) files(snap *delta.Snapshot, condition engine.Condition, restricte
 func (w *write) read(snap *delta.Snapshot, list *engine.FileList) relation {
 	s := w.source(snap, list)
 	return relation{from: s.Relation(), sources: []engine.Source{s}}
+}
+
+// shielded returns a relation over rows of the table to compare the named columns with
+// values of the request.
+func (w *write) shielded(r relation, names []string) relation {
+	if w.Shield != nil {
+		r.from = engine.Shielded(r.from, names)
+	}
+	return r
 }
 
 func (w *write) source(snap *delta.Snapshot, list *engine.FileList) engine.Source {

@@ -55,6 +55,32 @@ func ListShielded(snap *delta.Snapshot, columns []engine.Column, r Restriction, 
 	return x.list(columns, at, len(x.files))
 }
 
+// Shield says which files a condition with values of a caller may exclude from a table of which the
+// caller does not see every row. Row groups are not excluded: see engine.Shielded.
+type Shield struct {
+	restriction Restriction
+	files       bool
+}
+
+// NewShield returns the shield of a table under a row filter. In up to limit bytes of files that may
+// hold hidden rows, a condition excludes no such file; in more, it excludes files by all bounds.
+func NewShield(snap *delta.Snapshot, r Restriction, limit int64) *Shield {
+	return &Shield{r, ExposureOf(snap, Restriction{Assured: r.Assured}).MixedBytes <= limit}
+}
+
+// List lists the files that can hold a row that satisfies the condition, or if visible is true, a
+// visible one.
+func (s *Shield) List(snap *delta.Snapshot, columns []engine.Column, visible bool, asked engine.Condition) (*engine.FileList, bool) {
+	r := Restriction{Assured: s.restriction.Assured}
+	if visible {
+		r.Needed = s.restriction.Needed
+	}
+	if s.files {
+		return ListShielded(snap, columns, r, asked)
+	}
+	return ListRestricted(snap, columns, engine.AllOf(r.Needed, asked))
+}
+
 // assured returns a function that reports whether every row of the file at a position is proved to
 // satisfy the condition.
 func (x *index) assured(condition engine.Condition) func(file int) bool {

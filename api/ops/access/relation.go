@@ -134,6 +134,16 @@ func (t Table) PositionRelation(copyBytes int64, positions engine.PositionColumn
 	return relation, nil
 }
 
+// Shield returns what conditions with values of the caller may exclude where the server looks for
+// rows that the caller does not see; nil if the caller sees all rows. copyBytes is that of
+// [Table.Relation].
+func (t Table) Shield(copyBytes int64) *pruning.Shield {
+	if !t.seen.Restricted {
+		return nil
+	}
+	return pruning.NewShield(t.snap, t.seen.restriction(), copyBytes)
+}
+
 // RowsRelation returns the rows that the subject sees, whatever it sees of their columns.
 func (t Table) RowsRelation() sqlguard.Relation {
 	rows := t.seen.Filter

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -198,6 +199,21 @@ func (o *Service) rootsFor(ctx context.Context, a caller.Identity, v *memo.Epoch
 		err = revocation.ErrQueryCancelled
 	}
 	return roots, err
+}
+
+// ShieldBytes returns the size of files with hidden rows up to which no value of the caller excludes
+// one of them, outside of statements: [Limits.CopyBytes], or any size if the organisation always wants
+// copies.
+func (o *Service) ShieldBytes(ctx context.Context, a caller.Identity) (int64, error) {
+	v, err := memo.NewEpochView(ctx, o.Store)
+	if err != nil {
+		return 0, err
+	}
+	roots, err := o.Tables.VisibleRoots(ctx, a, v)
+	if roots.NoPushdown {
+		return math.MaxInt64, err
+	}
+	return o.Limits.CopyBytes, err
 }
 
 // guardOptions returns how names resolve in a statement of a caller.

@@ -268,11 +268,15 @@ func (w *writing) open(ctx context.Context) (err error) {
 	if w.rules, err = w.Domains.Rules(ctx, w.table, w.changes); err != nil {
 		return err
 	}
+	shield, err := w.shield(ctx, w.table)
+	if err != nil {
+		return err
+	}
 	w.target = dml.Table{
 		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set, Domains: w.rules.Domains(),
 		Filter: filter.Predicate, Hidden: filter.HiddenColumns,
 		Masked: slices.Sorted(maps.Keys(filter.Masks)), Restricted: w.table.Filtered(),
-		KeepOrder: w.table.HidesRows(),
+		Shield: shield, KeepOrder: w.table.HidesRows(),
 	}
 	return nil
 }

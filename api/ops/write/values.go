@@ -127,13 +127,39 @@ func (o Service) CountValue(ctx context.Context, t access.Table, v ColumnValue) 
 	defer held.Release()
 	held.Lease.Diagnose = t.Whole()
 	source := t.Source()
-	if list, ok := pruning.List(t.Snapshot(), t.AllColumns(), rows.condition); ok {
+	shield, err := o.shield(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	if list, ok := filesOf(t, shield, rows.condition); ok {
 		source.Files = list
+	}
+	from := source.Relation()
+	if shield != nil {
+		from = engine.Shielded(from, rows.names)
 	}
 	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
 	rule := constraint.DomainRule(rows.column.Name, nil, func(string) string { return "coalesce(" + rows.sql + ", false)" })
-	n, err = scope.CountBroken(ctx, rule.Unless(hidden), constraint.Relation{From: source.Relation()})
+	n, err = scope.CountBroken(ctx, rule.Unless(hidden), constraint.Relation{From: from})
 	return n, t.RefuseRead(ctx, err)
+}
+
+// shield returns what values of the caller may exclude; nil if the caller sees all rows.
+func (o Service) shield(ctx context.Context, t access.Table) (*pruning.Shield, error) {
+	if t.Whole() {
+		return nil, nil
+	}
+	bytes, err := o.Queries.ShieldBytes(ctx, t.Caller())
+	return t.Shield(bytes), err
+}
+
+// filesOf lists the files that can hold rows that satisfy a condition and that the table's view
+// shows. shield is that of the table.
+func filesOf(t access.Table, shield *pruning.Shield, condition engine.Condition) (*engine.FileList, bool) {
+	if shield != nil {
+		return shield.List(t.Snapshot(), t.AllColumns(), true, condition)
+	}
+	return pruning.List(t.Snapshot(), t.AllColumns(), condition)
 }
 
 // Outside finds the rows of a table whose values are outside a domain, which the catalog
@@ -159,6 +185,8 @@ func (o Service) Outside(ctx context.Context, t access.Table, d catalog.ColumnDo
 type valueRows struct {
 	field  delta.Field
 	column engine.Column
+	// names are the columns of the condition.
+	names []string
 	// sql is the condition over the table with the alias of package constraint.
 	sql       string
 	condition engine.Condition
@@ -172,6 +200,9 @@ func rowsWith(t access.Table, v ColumnValue) (out valueRows, found bool) {
 		return out, false
 	}
 	has := domain.Column{Name: filled.Name, Type: filled.Type}.NotNull()
+	if v.Filled != "" {
+		out.names = append(out.names, filled.Name)
+	}
 	if v.Column == "" {
 		out.column.Name, out.sql = filled.Name, has
 		return out, true
@@ -181,6 +212,7 @@ func rowsWith(t access.Table, v ColumnValue) (out valueRows, found bool) {
 	}
 	out.column = engine.Column{Name: out.field.Name, Type: deltasql.Type(out.field.Type), Nullable: true}
 	out.sql, out.condition = domain.Equal(domain.Column{Name: out.field.Name, Type: out.field.Type}, v.Value)
+	out.names = append(out.names, out.field.Name)
 	if v.Filled != "" {
 		out.sql += " AND " + has
 	}
@@ -188,6 +220,7 @@ func rowsWith(t access.Table, v ColumnValue) (out valueRows, found bool) {
 		return out, true
 	}
 	parent, found := t.PhysicalColumn(v.ParentColumn)
+	out.names = append(out.names, parent.Name)
 	sql, condition := domain.Equal(domain.Column{Name: parent.Name, Type: parent.Type}, v.Parent)
 	out.sql, out.condition = out.sql+" AND "+sql, engine.AllOf(out.condition, condition)
 	return out, found

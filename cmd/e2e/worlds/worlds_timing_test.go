@@ -87,6 +87,17 @@ func TestTwoWorldsTimeAlike(t *testing.T) {
 			object{"action": "summary", "columns": list{"name"}, "where": fmt.Sprintf("id = %d", v)})
 	})
 	compare("an analysis", hidden, none)
+	s.Admin.OK("PUT", s.TablePath("t")+"/columns/id/domain/range", object{"min": "0"})
+	hidden, none = medians(t, func(v int) harness.Reply {
+		return reader.Call("GET", s.TablePath("t")+"/columns/id/domain/in-use?value="+fmt.Sprint(v), nil)
+	})
+	compare("a value in use", hidden, none)
+	writer := s.Member("writer@acme.example", "editor", map[string]string{"tenant": "a"})
+	hidden, none = medians(t, func(v int) harness.Reply {
+		return writer.Call("POST", s.TablePath("t")+"/rows/merge?dry_run=true",
+			object{"on": list{"id"}, "rows": list{object{"id": v, "name": "x"}}, "when_not_matched": "ignore"})
+	})
+	compare("a merge", hidden, none)
 	// Times differ if every row is visible. Otherwise this test could not fail.
 	found, none := medians(t, statements(reader, strings.ReplaceAll(timingClasses[0].sql, "{t}", s.Schema+".clear")))
 	t.Logf("timing, in the clear: values of some row %.2f ms, values of no row %.2f ms", found.Seconds()*1e3, none.Seconds()*1e3)
