@@ -134,7 +134,7 @@ func TestUploadThatEndsItsReader(t *testing.T) {
 // TestUploadThatHangsItsReader stops the process that reads uploads in the middle of a body.
 // The upload ends with its timeout, and statements and later uploads are served meanwhile.
 func TestUploadThatHangsItsReader(t *testing.T) {
-	u := newUploading(t, func(c *harness.Settings) { c.MaxTimeout, c.QueryTimeout = 4*time.Second, 4*time.Second })
+	u := newUploading(t, func(c *harness.Settings) { c.MaxTimeout, c.QueryTimeout = 12*time.Second, 12*time.Second })
 	hanging := u.send(1, u.slow)
 	_, number := u.reading(1)
 	require.NoError(t, syscall.Kill(number, syscall.SIGSTOP))
