@@ -77,6 +77,8 @@ var Codes = []Code{
 	{"organisation_required", 403, "This needs a token for an organisation.",
 		"The token names no organisation. It is for GET /v1/me, for the list, creation and restoration of organisations, and for the " +
 			"acceptance of invitations."},
+	{"table_partly_visible", 403, "The change is one of the whole table, of which policies hide a part from the caller.",
+		"Ask a person who sees all of the table, or who holds rls_policies:write; see docs/policies.md."},
 	{"insufficient_scope", 403, "The credential or role lacks a scope that this needs.", "details name the scope."},
 	{"scope_escalation", 403, "Nobody can grant scopes beyond their own.", "The requested scopes go beyond the caller's."},
 	{"workspace_escalation", 403, "An API key cannot reach further than its creator.",
@@ -239,6 +241,8 @@ var Codes = []Code{
 	{"credential_rejected", 422, "The storage refused the credential.", "The old credential stays in use."},
 
 	{"rate_limited", 429, "Too many requests.", "Wait as long as Retry-After says."},
+	{"too_many_refusals", 429, "Too many writes were refused because of keys or references.",
+		"The user does not see all rows that these writes were checked against. Wait as long as Retry-After says; see docs/policies.md."},
 
 	{"internal_error", 500, "Something went wrong on our side.", "Report the request id."},
 

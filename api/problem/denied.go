@@ -12,6 +12,9 @@ var deniedReasons = map[string]Detail{
 	"unseen_dependants": {"dependants", "the caller does not see all columns of the domain whose rows may have the value"},
 
 	"rows_filtered": {"table", "this is for callers who see all rows and columns of the table"},
+
+	"table_partly_visible": {"table", "this changes the whole table, of which policies hide a part from the caller; " +
+		"see \"Changes of the whole table\" in docs/policies.md; rls_policies:write is missing"},
 }
 
 func deniedFields(e *catalog.DeniedError, yield func(string, string) bool) {

@@ -21,6 +21,7 @@ const root = "../.."
 // exempt maps the sentinels that need no row to the reasons.
 var exempt = map[string]string{
 	"api/ops/access.ErrRowsFiltered":      "is a catalog.DeniedError",
+	"api/ops/access.ErrPartlyVisible":     "is a catalog.DeniedError",
 	"api/ops/access.ErrTableIdentity":     "the same value as lake.ErrTableIdentity",
 	"api/ops/access.ErrTableVanished":     "the same value as lake.ErrTableVanished",
 	"catalog.ErrOutlivesMaker":            "becomes a fault of the field, by api/ops/admin",

@@ -17,6 +17,7 @@ type Limits struct {
 	OrganisationRequestsPerMinute int `json:"organisation_requests_per_minute" doc:"Of all keys and people of the organisation together"`
 	OrganisationRequestBurst      int `json:"organisation_request_burst"`
 	RefusedCredentialsPerMinute   int `json:"refused_credentials_per_minute" doc:"By address, by prefix of a key and by account"`
+	HiddenRowRefusalsPerMinute    int `json:"hidden_row_refusals_per_minute" doc:"Writes of one user that keys or references refuse because of rows that the user may not see, on each replica"`
 	ClientTokensPerMinute         int `json:"client_tokens_per_minute" doc:"Tokens of one service account"`
 
 	OrganisationAnalysesPerMinute    int   `json:"organisation_analyses_per_minute" doc:"Analyses that begin, on all replicas together; 0 is any number"`

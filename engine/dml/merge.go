@@ -216,7 +216,7 @@ func (j *merge) dropHidden(ctx context.Context) error {
 		return err
 	}
 	for _, c := range counts {
-		if c[2] > 0 {
+		if c[2] > 0 && !j.keysUnchecked() {
 			return ErrHiddenMatch
 		}
 		if c[1] > 0 {

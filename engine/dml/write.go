@@ -74,7 +74,9 @@ type Options struct {
 	UserID, UserName string
 	// Application is recorded with the commit; nil records none.
 	Application *Application
-	// DryRun runs everything except uploads and the commit.
+	// DryRun runs everything except uploads and the commit. For a writer who does not see
+	// every value of the table it does not compare keys with the table: its outcome then says
+	// nothing about hidden rows.
 	DryRun bool
 	// KeyFiles, if not nil, is called with the number of data files that each check
 	// of a key reads.

@@ -45,8 +45,8 @@ type OptimizeOptions struct {
 	// Rewritten, if not nil, is called from several goroutines with the number of
 	// files that were rewritten since the last call.
 	Rewritten func(files int64)
-	// Committed, if not nil, is called with the version that the optimize made.
-	Committed        func(*delta.Snapshot)
+	// Commit, if not nil, makes an attempt to commit the version.
+	Commit           func(context.Context, *delta.Txn) (*delta.Snapshot, error)
 	UserID, UserName string
 	Clock            func() time.Time
 }
@@ -77,8 +77,8 @@ func Optimize(ctx context.Context, snap *delta.Snapshot, opts OptimizeOptions) (
 	if opts.Rewritten == nil {
 		opts.Rewritten = func(int64) {}
 	}
-	if opts.Committed == nil {
-		opts.Committed = func(*delta.Snapshot) {}
+	if opts.Commit == nil {
+		opts.Commit = func(ctx context.Context, txn *delta.Txn) (*delta.Snapshot, error) { return txn.Commit(ctx) }
 	}
 	curve, err := curveColumns(snap, opts.ZOrderBy)
 	if err != nil {
@@ -126,9 +126,7 @@ func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (_ Optimized, 
 		if err != nil || len(o.done) == 0 {
 			return Optimized{}, err
 		}
-		made, err := o.commit(ctx, snap)
-		if err == nil {
-			o.opts.Committed(made)
+		if _, err = o.commit(ctx, snap); err == nil {
 			return o.result(), nil
 		}
 		if errors.Is(err, delta.ErrCommitUnknown) || !errors.Is(err, delta.ErrConflict) || round == maxRounds {
@@ -220,7 +218,7 @@ func (o *optimize) commit(ctx context.Context, snap *delta.Snapshot) (*delta.Sna
 			return nil, err
 		}
 	}
-	return txn.Commit(ctx)
+	return o.opts.Commit(ctx, txn)
 }
 
 func jsonList(list []string) string {

@@ -128,7 +128,11 @@ func TestOptimizeCompacts(t *testing.T) {
 			require.Equal(t, version, w.load().Version())
 			var made []int64
 			committed := func(o *maintenance.OptimizeOptions) {
-				o.Committed = func(snap *delta.Snapshot) { made = append(made, snap.Version()) }
+				o.Commit = func(ctx context.Context, txn *delta.Txn) (*delta.Snapshot, error) {
+					snap, err := txn.Commit(ctx)
+					made = append(made, snap.Version())
+					return snap, err
+				}
 			}
 			done := w.optimize(committed)
 			require.Equal(t, [2]int64{want.FilesAdded, want.FilesRemoved}, [2]int64{done.FilesAdded, done.FilesRemoved})

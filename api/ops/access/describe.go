@@ -11,6 +11,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/memo"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -164,14 +165,22 @@ type EffectivePolicy struct {
 	Column string
 }
 
-// EffectivePolicies lists the policies that apply to the caller on a table, and
-// whether they restrict its rows.
-func (o Tables) EffectivePolicies(ctx context.Context, path Path) (restricted bool, list []EffectivePolicy, err error) {
+// EffectivePolicies is what policies mean for the caller on a table.
+type EffectivePolicies struct {
+	// Restricted reports that they restrict its rows, WholeTable that the caller may change
+	// the whole table: see [Changeable.Whole].
+	Restricted, WholeTable bool
+	Policies               []EffectivePolicy
+}
+
+// EffectivePolicies describes the policies that apply to the caller on a table.
+func (o Tables) EffectivePolicies(ctx context.Context, path Path) (EffectivePolicies, error) {
 	t, err := o.open(ctx, path)
 	if err != nil {
-		return false, nil, err
+		return EffectivePolicies{}, err
 	}
-	return t.seen.Restricted, t.effectivePolicies(), nil
+	whole, err := t.MayChangeWhole(ctx)
+	return EffectivePolicies{Restricted: t.seen.Restricted, WholeTable: whole, Policies: t.effectivePolicies()}, err
 }
 
 // effectivePolicies lists policies as the caller may learn of them: that one exists, and
@@ -241,7 +250,8 @@ func (o Tables) Resolve(ctx context.Context, id catalog.DeltaID) (catalog.Locate
 	return t, err
 }
 
-// Rename gives a table another name in the catalog. Data and rules stay.
+// Rename gives a table another name in the catalog. Data and rules stay. Error:
+// [ErrPartlyVisible].
 func (o Tables) Rename(ctx context.Context, path Path, name string) (catalog.LocatedTable, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -251,10 +261,17 @@ func (o Tables) Rename(ctx context.Context, path Path, name string) (catalog.Loc
 	if err != nil {
 		return t, err
 	}
+	if err := o.Permit(ctx, a, t.Config, auth.ScopeTablesModify); err != nil {
+		return t, err
+	}
+	if _, err := o.OpenRegistration(ctx, a, t); err != nil {
+		return t, err
+	}
 	return o.store.RenameTable(ctx, a.Viewer, t.ID, catalog.AnyVersion, name)
 }
 
-// AdoptIdentity accepts the table that replaced another one in its folder.
+// AdoptIdentity accepts the table that replaced another one in its folder. Error:
+// [ErrPartlyVisible].
 func (o Tables) AdoptIdentity(ctx context.Context, path Path, keepRules bool) (catalog.LocatedTable, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -262,6 +279,9 @@ func (o Tables) AdoptIdentity(ctx context.Context, path Path, keepRules bool) (c
 	}
 	t, err := path.Resolve(ctx, o.store, a.Viewer)
 	if err != nil {
+		return t, err
+	}
+	if _, err := o.OpenRegistration(ctx, a, t); err != nil {
 		return t, err
 	}
 	return o.store.AdoptIdentity(ctx, a.Viewer, t.ID, catalog.AnyVersion, keepRules, a.User)

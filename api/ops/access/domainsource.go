@@ -76,16 +76,16 @@ func (o Tables) CheckShared(ctx context.Context, config, source catalog.StorageC
 // OpenUnfiltered returns the newest version of a table for work of the server in which all
 // rows and columns take part, such as the check of a domain. Its view shows everything, so
 // no part of it may reach a caller.
-func (o Tables) OpenUnfiltered(ctx context.Context, located catalog.LocatedTable) (Table, error) {
+func (o Tables) OpenUnfiltered(ctx context.Context, located catalog.LocatedTable) (SystemTable, error) {
 	a := caller.Identity{Org: located.Org}
 	v, err := o.openRef(ctx, a, Ref{Table: &located, Newest: true, Rows: true})
 	if err != nil {
-		return Table{}, err
+		return SystemTable{}, err
 	}
 	policies, err := policiesFor(authz.System(ctx, "table of the server"), o.store, located.Org, v.governed())
 	if err != nil {
-		return Table{}, err
+		return SystemTable{}, err
 	}
 	all, err := policySet(nil).filter(Subject{}, lake.Columns(v.snap))
-	return Table{tableVersion: v, tables: o, caller: a, policies: v.applicable(policies), seen: newView(all, v.snap)}, err
+	return SystemTable{Table{tableVersion: v, tables: o, caller: a, policies: v.applicable(policies), seen: newView(all, v.snap)}}, err
 }

@@ -19,4 +19,7 @@ var (
 	// ErrRowsFiltered: the operation is for callers who see all of the table, because it
 	// would reveal hidden values to others: 403.
 	ErrRowsFiltered error = &catalog.DeniedError{Reason: "rows_filtered"}
+	// ErrPartlyVisible: the change is one of the whole table, of which the caller sees only a
+	// part, and the caller may not change policies: 403.
+	ErrPartlyVisible error = &catalog.DeniedError{Reason: "table_partly_visible"}
 )

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -28,6 +29,9 @@ type Tables struct {
 	permissions Permissions
 	dropped     func() uint64
 	readLog     func(catalog.LocatedTable) bool
+	// denials and audit are nil in tests that need neither.
+	denials prometheus.Counter
+	audit   Recorder
 }
 
 // Options are what [New] needs in addition to the catalog and the lake.
@@ -37,6 +41,10 @@ type Options struct {
 	// Dropped returns an epoch: this replica has cached nothing of files that were deleted up to
 	// it. Nil means that no files are deleted.
 	Dropped func() uint64
+	// Registerer and Audit learn of changes of tables that the caller sees only in part. They
+	// may be nil.
+	Registerer prometheus.Registerer
+	Audit      Recorder
 	// ReadLog, if not nil, selects tables that the engine reads through their logs where
 	// it can, although they could be read as lists of files. It is for tests only.
 	ReadLog func(catalog.LocatedTable) bool
@@ -47,10 +55,19 @@ func New(store catalog.Store, data *lake.Lake, options Options) Tables {
 	if options.Dropped == nil {
 		options.Dropped = func() uint64 { return math.MaxUint64 }
 	}
-	return Tables{
+	t := Tables{
 		store: store, lake: data, memory: newMemory(), keys: options.Keys, permissions: options.Permissions, dropped: options.Dropped,
-		readLog: options.ReadLog,
+		readLog: options.ReadLog, audit: options.Audit,
 	}
+	if options.Registerer != nil {
+		t.denials = newDenials(options.Registerer)
+	}
+	return t
+}
+
+// Recorder records entries of the audit log.
+type Recorder interface {
+	Record(entry catalog.AuditEntry)
 }
 
 // MaskKeys returns the secret by which values of a table's columns are hashed. It is the
@@ -84,7 +101,7 @@ type Ref struct {
 	Scope auth.Scope
 }
 
-// Open returns a version of a table as the caller may see it. Errors: catalog.ErrNotFound
+// Open returns a version of a table as the caller may see it, for reading. Errors: catalog.ErrNotFound
 // for a table that does not exist or is not visible, [lake.ErrTableVanished],
 // [ErrTableIdentity], catalog.ErrDenied, delta.ErrVersionNotFound, those of versions that
 // cannot be read, and [ErrRowsFiltered] for versions of a replaced table.

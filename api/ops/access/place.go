@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
-	"github.com/lakewarden/lakewarden/api/ops/memo"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -54,15 +52,14 @@ func (p Place) RemoveLog(ctx context.Context) error {
 // logDir is the folder of a table's log.
 const logDir = "_delta_log/"
 
-// FolderToPurge returns the folder of a table whose files the caller may delete: it must
-// see all of the table. It refuses the files of another table than the one that the
-// catalog knows. A folder without a log holds what an earlier purge did not delete.
-// Errors: [ErrRowsFiltered], [ErrTableIdentity], those of opening a table.
-func (o Tables) FolderToPurge(ctx context.Context, a caller.Identity, located catalog.LocatedTable) (objstore.Bucket, error) {
-	if located.State == catalog.TableIdentityChanged {
+// Folder returns the folder of a table whose files the caller may delete. It refuses the files
+// of another table than the one that the catalog knows. A folder without a log holds what an
+// earlier purge did not delete. Errors: [ErrTableIdentity], those of opening a table.
+func (r Registration) Folder(ctx context.Context) (objstore.Bucket, error) {
+	if r.located.State == catalog.TableIdentityChanged {
 		return nil, lake.ErrTableIdentity
 	}
-	bucket, err := o.lake.Folder(ctx, located.StorageConfig, located.Path)
+	bucket, err := r.tables.lake.Folder(ctx, r.located.StorageConfig, r.located.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,43 +67,25 @@ func (o Tables) FolderToPurge(ctx context.Context, a caller.Identity, located ca
 		if err != nil {
 			return nil, err
 		}
-		snap, err := o.lake.Any(ctx, located.StorageConfig, located.Path)
-		switch {
-		case err != nil:
-			return nil, err
-		case snap.TableID() != string(located.DeltaID):
-			return nil, lake.ErrTableIdentity
-		}
-		t, err := o.seen(ctx, a, tableVersion{located: located, snap: snap, head: snap})
-		if err == nil && !t.Whole() {
-			err = ErrRowsFiltered
+		snap, err := r.tables.lake.Any(ctx, r.located.StorageConfig, r.located.Path)
+		if err == nil && snap.TableID() != string(r.located.DeltaID) {
+			err = lake.ErrTableIdentity
 		}
 		return bucket, err
 	}
-	return bucket, o.checkLeftovers(ctx, a, located)
+	return bucket, nil
 }
 
-// checkLeftovers judges a table without its log, so without its columns: the table may
-// have had every column that a policy names.
-func (o Tables) checkLeftovers(ctx context.Context, a caller.Identity, t catalog.LocatedTable) error {
-	v, err := memo.NewEpochView(ctx, o.store)
-	if err != nil {
-		return err
-	}
-	held, err := rulesAt(ctx, o.store, a, v, []catalog.LocatedTable{t}, nil)
-	if err != nil {
-		return err
-	}
+// showAnyColumns reports whether the rules show every row and column of a table whose columns
+// are unknown: it may have had every column that a policy names.
+func (r rules) showAnyColumns() (bool, error) {
 	var columns []engine.Column
-	for _, p := range held.policies {
+	for _, p := range r.policies {
 		if p.Column != "" && !policy.HasColumn(columns, p.Column) {
 			columns = append(columns, engine.Column{Name: p.Column, Type: sqltype.Varchar, Nullable: true})
 		}
 	}
 	uncertain := func(catalog.Policy, string) bool { return true }
-	filter, err := sqlfilter.Compile(held.policies.request(held.subject, columns, tableAlias, uncertain))
-	if err == nil && !(view{Filter: filter}).whole() {
-		err = ErrRowsFiltered
-	}
-	return err
+	filter, err := sqlfilter.Compile(r.policies.request(r.subject, columns, tableAlias, uncertain))
+	return err == nil && (view{Filter: filter}).whole(), err
 }

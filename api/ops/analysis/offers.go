@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -13,10 +14,12 @@ import (
 
 // Offer says whether the caller may make the change of a proposal.
 type Offer struct {
-	// Applicable reports that the proposal has a change and that the caller has the scopes
-	// that the request needs.
+	// Applicable reports that the proposal has a change and that the request would be accepted
+	// from the caller: it has the scopes that the request needs, and a new rule is from a caller
+	// who may change the whole table.
 	Applicable bool
-	// RequiresScope is the first scope that the caller lacks, if any.
+	// RequiresScope is the first scope that the caller lacks, if any. For a new rule of a table
+	// of which the caller sees only a part it is rls_policies:write.
 	RequiresScope auth.Scope
 }
 
@@ -61,9 +64,36 @@ func (o *Service) offers(ctx context.Context, a caller.Identity, t access.Table,
 				break
 			}
 		}
-		out[i].Applicable = out[i].RequiresScope == ""
+		if out[i].RequiresScope == "" && isRule(p.Change) {
+			whole, err := t.MayChangeWhole(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if !whole {
+				out[i].RequiresScope = auth.ScopePoliciesWrite
+			}
+		}
+		out[i].Applicable = out[i].RequiresScope == "" && !writesMasked(t, p)
 	}
 	return out, nil
+}
+
+// isRule reports whether a change adds a rule that all rows of the table must satisfy.
+func isRule(change analysis.Change) bool {
+	switch change.(type) {
+	case analysis.AddCheck, analysis.ForbidNull, analysis.MakeUnique, analysis.SetPrimaryKey, analysis.ListDomain, analysis.RangeDomain:
+		return true
+	}
+	return false
+}
+
+// writesMasked reports whether a proposal is about a column of which the caller sees masked
+// values: they must not be written, nor become a rule.
+func writesMasked(t access.Table, p analysis.Proposal) bool {
+	if _, ok := p.Change.(analysis.MaskColumn); ok {
+		return false
+	}
+	return slices.ContainsFunc(p.Columns, t.Masks)
 }
 
 func (o *Service) missing(ctx context.Context, a caller.Identity, t access.Table, scope auth.Scope, organisation bool) (bool, error) {

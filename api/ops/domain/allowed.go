@@ -46,7 +46,7 @@ const allowedList = "allowed-values"
 // lists none for callers who do not see values of the column. Errors: catalog.ErrNotFound
 // for a column without a domain, [ErrKind] for a range, those of opening a table.
 func (o Service) AllowedValues(ctx context.Context, in AllowedInput) (Allowed, error) {
-	c, err := o.open(ctx, in.Table, in.Column, "")
+	c, err := o.open(ctx, in.Table, in.Column)
 	if err != nil {
 		return Allowed{}, err
 	}

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/dml"
@@ -118,11 +120,28 @@ func (c *Changes) Resume(ctx context.Context) error {
 			}
 			continue
 		}
-		a := caller.Identity{Org: change.Org, User: change.By, Viewer: catalog.SystemViewer(change.Org)}
-		errs = append(errs, c.carry(authz.System(ctx, "change of a value"), a, change, false))
+		system := authz.System(ctx, "change of a value")
+		a, err := c.author(system, change)
+		if err == nil {
+			err = c.carry(system, a, change, false)
+		}
+		errs = append(errs, err)
 		c.release(change.ID)
 	}
 	return errors.Join(errs...)
+}
+
+// author returns the member who began a change, with the rights of its role now. A former
+// member has none.
+func (c *Changes) author(ctx context.Context, change catalog.ValueChange) (caller.Identity, error) {
+	a := caller.Identity{Org: change.Org, User: change.By, Viewer: catalog.MemberViewer(change.Org, change.By)}
+	member, err := c.domains.Store.Membership(ctx, change.Org, change.By)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return a, nil
+	}
+	a.Role = auth.Role(member.Role)
+	a.Scopes = a.Role.Scopes()
+	return a, err
 }
 
 // hold marks a change as one that this process works on, and reports whether it was not.
@@ -153,7 +172,7 @@ func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.V
 	defer stop()
 	beating.Go(func() { c.beat(beat, change, cancel) })
 
-	rows, err := c.complete(ctx, a, &change)
+	rows, whole, err := c.complete(ctx, a, &change)
 	cause := context.Cause(ctx)
 	switch {
 	case err == nil || errors.Is(cause, errTakenOver):
@@ -162,7 +181,7 @@ func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.V
 	case waited && change.Narrowed:
 		err = errors.Join(errGoesOn, err)
 	}
-	c.record(a, change, rows, err)
+	c.record(a, change, rows, whole, err)
 	if err != nil && cause != nil {
 		err = errors.Join(cause, err)
 	}
@@ -175,14 +194,16 @@ var errGoesOn = fault.New("value_change_running", "change of a value continues")
 
 // givenUp reports whether a change that failed is withdrawn. A deletion always is, because it
 // has rewritten nothing. Another change is withdrawn while its previous value is allowed, if
-// its caller waits for it or another attempt would fail in the same way.
+// its caller waits for it, may not make it any more, or another attempt would fail in the same
+// way.
 func givenUp(change catalog.ValueChange, waited bool, err error) bool {
 	if change.Kind == catalog.ValueDelete || change.Narrowed {
 		return change.Kind == catalog.ValueDelete
 	}
 	var broken *dml.RowsError
 	var source *write.SourceError
-	return waited || errors.As(err, &broken) || errors.As(err, &source) || errors.Is(err, dml.ErrNotListed)
+	return waited || errors.Is(err, catalog.ErrDenied) || errors.As(err, &broken) || errors.As(err, &source) ||
+		errors.Is(err, dml.ErrNotListed)
 }
 
 // errTakenOver is the cause of the end of a change that another replica has taken over.
@@ -216,27 +237,41 @@ func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel c
 }
 
 // complete rewrites the rows, disallows the previous value, which it records in change, and
-// rewrites the rows that were committed in between.
-func (c *Changes) complete(ctx context.Context, a caller.Identity, change *catalog.ValueChange) (rows int64, err error) {
+// rewrites the rows that were committed in between. whole reports that its author sees all of
+// each table.
+func (c *Changes) complete(ctx context.Context, a caller.Identity, change *catalog.ValueChange) (rows int64, whole bool, err error) {
+	uses, err := c.domains.usesOf(ctx, a, change.Domain)
+	if err != nil {
+		return 0, false, err
+	}
+	whole = seeWhole(uses)
 	if !change.Narrowed {
-		uses, err := c.domains.usesOf(ctx, a, change.Domain)
-		if err != nil {
-			return 0, err
-		}
+		// Each table is judged again before its commit, and all before the change cannot be undone
+		// any more.
+		var tables []access.WholeTable
 		for _, u := range uses {
-			n, err := c.rewrite(ctx, a, u, *change)
+			table, err := c.domains.wholeTable(ctx, a, u)
 			if err != nil {
-				return rows, err
+				return rows, whole, err
 			}
-			rows += n
+			n, err := c.rewrite(ctx, a, u, table, *change)
+			if err != nil {
+				return rows, whole, err
+			}
+			rows, tables = rows+n, append(tables, table)
+		}
+		for _, t := range tables {
+			if err := t.Judge(ctx); err != nil {
+				return rows, whole, err
+			}
 		}
 		if err := c.domains.Store.NarrowValueChange(authz.System(ctx, "change of a value"), change.ID); err != nil {
-			return rows, err
+			return rows, whole, err
 		}
 		change.Narrowed = true
 	}
 	more, err := c.finish(ctx, a, *change)
-	return rows + more, err
+	return rows + more, whole, err
 }
 
 // finish completes a change whose previous value is no longer allowed. It returns an
@@ -258,7 +293,7 @@ func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.
 		}
 	} else {
 		for _, u := range uses {
-			n, failed := c.rewrite(ctx, a, u, change)
+			n, failed := c.rewrite(ctx, a, u, u.server, change) // cannot be undone, whoever asked for it
 			rows += n
 			var broken *dml.RowsError
 			if errors.As(failed, &broken) {
@@ -300,14 +335,14 @@ func (c *Changes) withdraw(ctx context.Context, a caller.Identity, change catalo
 }
 
 // rewrite gives the rows of one table the new value, in one commit, and returns their number.
-func (c *Changes) rewrite(ctx context.Context, a caller.Identity, u use, change catalog.ValueChange) (int64, error) {
+func (c *Changes) rewrite(ctx context.Context, a caller.Identity, u use, table access.Writable, change catalog.ValueChange) (int64, error) {
 	rows := changedRows(u, change)
 	n, err := c.domains.countAll(ctx, u.located, rows)
 	if err != nil || n == 0 {
 		return 0, err
 	}
 	result, err := c.domains.Writes.ReplaceValue(ctx, write.Replacement{
-		Table: u.located, ColumnValue: rows, To: change.To, By: a.User, ByName: a.Email,
+		Table: table, ColumnValue: rows, To: change.To, By: a.User, ByName: a.Email,
 	})
 	return result.Updated, err
 }
@@ -325,12 +360,12 @@ func changedRows(u use, change catalog.ValueChange) write.ColumnValue {
 }
 
 // record writes an audit entry, without values.
-func (c *Changes) record(a caller.Identity, change catalog.ValueChange, rows int64, err error) {
+func (c *Changes) record(a caller.Identity, change catalog.ValueChange, rows int64, whole bool, err error) {
 	outcome := catalog.OutcomeAllow
 	if err != nil {
 		outcome = catalog.OutcomeError
 	}
 	entry := caller.NewEntry(a, "domain."+string(change.Kind), "domain/"+string(change.Domain), outcome)
-	entry.Details, _ = json.Marshal(map[string]any{"value": change.Value, "rows": rows}) // numbers and ids: cannot fail
+	entry.Details, _ = json.Marshal(map[string]any{"value": change.Value, "rows": rows, "whole_table": whole}) // numbers and ids: cannot fail
 	c.audit.Record(entry)
 }

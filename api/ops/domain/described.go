@@ -6,7 +6,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
-	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -50,7 +49,7 @@ type Source struct {
 // Get returns the domain of a column. Errors: catalog.ErrNotFound for a column that has
 // none or is hidden, [ErrDeleted], those of opening a table.
 func (o Service) Get(ctx context.Context, path access.Path, name string) (Described, error) {
-	c, err := o.open(ctx, path, name, "")
+	c, err := o.open(ctx, path, name)
 	if err != nil {
 		return Described{}, err
 	}
@@ -61,11 +60,15 @@ func (o Service) Get(ctx context.Context, path access.Path, name string) (Descri
 	return o.described(ctx, c, d)
 }
 
-// Remove removes the domain of a column; a shared domain remains for others. Errors:
-// catalog.ErrNotFound, catalog.ErrValueChange.
+// Remove removes the domain of a column; a shared domain remains for others. If a policy reads
+// the column, that is a change of the whole table. Errors: catalog.ErrNotFound,
+// catalog.ErrValueChange, access.ErrPartlyVisible.
 func (o Service) Remove(ctx context.Context, path access.Path, name string) error {
-	c, err := o.open(ctx, path, name, auth.ScopeDomainsWrite)
+	c, err := o.openForChange(ctx, path, name)
 	if err != nil {
+		return err
+	}
+	if _, err := c.door.ForColumns(ctx, named(c.field)); err != nil {
 		return err
 	}
 	return o.Store.RemoveColumnDomain(ctx, c.actor.Viewer, c.located().ID, catalog.ColumnDomainAt{Column: c.table.FileName(c.field)})

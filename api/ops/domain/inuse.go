@@ -24,7 +24,7 @@ func (o Service) InUse(ctx context.Context, path access.Path, name, text string,
 	if (text == "") == (id == "") {
 		return Use{}, fault.Invalid("value", "exactly one of value and value_id is required")
 	}
-	c, err := o.open(ctx, path, name, "")
+	c, err := o.open(ctx, path, name)
 	if err != nil {
 		return Use{}, err
 	}

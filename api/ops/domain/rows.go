@@ -64,7 +64,7 @@ func (o Service) countAll(ctx context.Context, located catalog.LocatedTable, row
 	if err != nil {
 		return 0, err
 	}
-	return o.Writes.CountValue(ctx, t, rows)
+	return o.Writes.CountValue(ctx, t.AsSeen(), rows)
 }
 
 // settle waits until every write that was checked before the last change of the table's

@@ -38,33 +38,60 @@ type column struct {
 	original catalog.LocatedTable
 }
 
-// open opens the newest version of a table for the caller, who must have scope where the
-// table is unless it is empty, and finds a column. A hidden column is reported as missing.
-// Domains are changed in the original only: in a copy, that is access.ErrTableAmbiguous.
-func (o Service) open(ctx context.Context, path access.Path, name string, scope auth.Scope) (column, error) {
+// changeable is a column whose domain the caller may change.
+type changeable struct {
+	column
+	door access.Changeable
+}
+
+// open opens the newest version of a table for the caller, and finds a column. A hidden column
+// is reported as missing.
+func (o Service) open(ctx context.Context, path access.Path, name string) (column, error) {
+	a, err := o.caller(ctx)
+	if err != nil {
+		return column{}, err
+	}
+	t, err := o.Tables.Open(ctx, a, access.Ref{Path: path})
+	if err != nil {
+		return column{}, err
+	}
+	return o.columnOf(ctx, t, name)
+}
+
+// openForChange is open for a caller who must have domains:write where the table is. Domains
+// are changed in the original only: in a copy, that is access.ErrTableAmbiguous.
+func (o Service) openForChange(ctx context.Context, path access.Path, name string) (changeable, error) {
+	a, err := o.caller(ctx)
+	if err != nil {
+		return changeable{}, err
+	}
+	t, err := o.Tables.OpenChangeable(ctx, a, access.Ref{Path: path, Scope: auth.ScopeDomainsWrite})
+	if err != nil {
+		return changeable{}, err
+	}
+	c, err := o.columnOf(ctx, t.AsSeen(), name)
+	if err == nil && c.copied() {
+		err = access.ErrTableAmbiguous
+	}
+	return changeable{c, t}, err
+}
+
+func (o Service) caller(ctx context.Context) (caller.Identity, error) {
 	if err := o.Confirmed(); err != nil {
-		return column{}, err
+		return caller.Identity{}, err
 	}
-	a, err := caller.From(ctx)
-	if err != nil {
-		return column{}, err
-	}
-	t, err := o.Tables.Open(ctx, a, access.Ref{Path: path, Scope: scope})
-	if err != nil {
-		return column{}, err
-	}
+	return caller.From(ctx)
+}
+
+func (o Service) columnOf(ctx context.Context, t access.Table, name string) (column, error) {
 	f, ok := t.Column(name)
 	if !ok {
 		return column{}, catalog.ErrNotFound
 	}
-	c := column{actor: a, table: t, field: f}
-	if c.original, err = o.original(ctx, t.Located()); err != nil {
-		return column{}, err
-	}
-	if scope == auth.ScopeDomainsWrite && c.copied() {
-		return column{}, access.ErrTableAmbiguous
-	}
-	return c, nil
+	c := column{actor: t.Caller(), table: t, field: f}
+	var err error
+	c.original, err = o.original(ctx, t.Located())
+	return c, err
 }
 
 // original returns the registration whose columns the domains of a Delta id belong to: the

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
-	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	rules "github.com/lakewarden/lakewarden/engine/domain"
@@ -30,8 +29,8 @@ type Parent struct {
 	Children []Value
 }
 
-// SetFixed gives a column a list of values. Errors: catalog.FieldErrors with fields
-// values[<i>], [OutsideError], write.ErrWritesInProgress, catalog.ErrValueChange, and
+// SetFixed gives a column a list of values. Errors: access.ErrPartlyVisible,
+// catalog.FieldErrors with fields values[<i>], [OutsideError], write.ErrWritesInProgress, catalog.ErrValueChange, and
 // those of opening a table.
 func (o Service) SetFixed(ctx context.Context, at Place, values []Value) (Described, error) {
 	c, err := o.settable(ctx, at)
@@ -39,7 +38,7 @@ func (o Service) SetFixed(ctx context.Context, at Place, values []Value) (Descri
 		return Described{}, err
 	}
 	if !rules.Listable(c.field.Type) {
-		return Described{}, unsupported(c, "list of values")
+		return Described{}, unsupported(c.column, "list of values")
 	}
 	checked, err := valuesOf(c.field.Type, "values", values)
 	if err != nil {
@@ -78,7 +77,7 @@ func (o Service) SetRange(ctx context.Context, at Place, bounds catalog.DomainRa
 		return Described{}, err
 	}
 	if !rules.Bounded(c.field.Type) {
-		return Described{}, unsupported(c, "range")
+		return Described{}, unsupported(c.column, "range")
 	}
 	if bounds, err = boundsOf(c.field.Type, bounds); err != nil {
 		return Described{}, err
@@ -105,9 +104,9 @@ func (o Service) SetReference(ctx context.Context, at Place, in SourceInput) (De
 		return Described{}, err
 	}
 	if !rules.Listable(c.field.Type) {
-		return Described{}, unsupported(c, "list of values")
+		return Described{}, unsupported(c.column, "list of values")
 	}
-	s, err := o.newSource(ctx, c, in)
+	s, err := o.newSource(ctx, c.column, in)
 	if err != nil {
 		return Described{}, err
 	}
@@ -131,7 +130,7 @@ func (o Service) SetLookup(ctx context.Context, at Place, parentColumn string, i
 	if err != nil {
 		return Described{}, err
 	}
-	s, err := o.newSource(ctx, c, in)
+	s, err := o.newSource(ctx, c.column, in)
 	if err != nil {
 		return Described{}, err
 	}
@@ -176,7 +175,7 @@ func (o Service) SetShared(ctx context.Context, at Place, id catalog.DomainID, p
 	case parentColumn != "":
 		return Described{}, fault.Invalid("parent_column", "is for hierarchical domains")
 	}
-	if p.values, err = o.suits(ctx, c, parent, shared); err != nil {
+	if p.values, err = o.suits(ctx, c.column, parent, shared); err != nil {
 		return Described{}, err
 	}
 	return o.set(ctx, at, c, p, func(at catalog.ColumnDomainAt) (catalog.ColumnDomain, error) {
@@ -184,19 +183,24 @@ func (o Service) SetShared(ctx context.Context, at Place, id catalog.DomainID, p
 	})
 }
 
-// settable opens a column whose domain the caller may set.
-func (o Service) settable(ctx context.Context, at Place) (column, error) {
-	c, err := o.open(ctx, at.Table, at.Column, auth.ScopeDomainsWrite)
+// settable is a column that may get a domain.
+type settable struct {
+	column
+	whole access.WholeTable
+}
+
+// settable opens a column that the caller may give a domain: all rows must satisfy it, so that
+// is a change of the whole table.
+func (o Service) settable(ctx context.Context, at Place) (settable, error) {
+	c, err := o.openForChange(ctx, at.Table, at.Column)
 	if err != nil {
-		return c, err
+		return settable{}, err
 	}
-	if err := c.requireUnmasked("column_name"); err != nil {
-		return c, err
+	whole, err := c.door.Whole(ctx)
+	if err == nil {
+		err = c.requireUnmasked("column_name")
 	}
-	if at.EnforceExisting {
-		return c, requireWhole(c.table)
-	}
-	return c, nil
+	return settable{c.column, whole}, err
 }
 
 // unsupported refuses a column whose type cannot have a domain.
@@ -207,7 +211,7 @@ func unsupported(c column, what string) error {
 }
 
 // setOwn gives a column a domain of its own.
-func (o Service) setOwn(ctx context.Context, at Place, c column, parent string, content catalog.NewDomain) (Described, error) {
+func (o Service) setOwn(ctx context.Context, at Place, c settable, parent string, content catalog.NewDomain) (Described, error) {
 	p := proposal{values: numbered(content.Values)}
 	p.Column, p.Parent, p.Domain.DomainSpec = c.table.FileName(c.field), parent, content.DomainSpec
 	return o.set(ctx, at, c, p, func(at catalog.ColumnDomainAt) (catalog.ColumnDomain, error) {
@@ -232,10 +236,10 @@ func numbered(values []catalog.NewDomainValue) []catalog.DomainValue {
 // change, and then reads the rows. A domain that is to be enforced on existing rows is
 // refused if rows are outside; the change is undone if such a write brought them.
 func (o Service) set(
-	ctx context.Context, at Place, c column, p proposal, change func(catalog.ColumnDomainAt) (catalog.ColumnDomain, error),
+	ctx context.Context, at Place, c settable, p proposal, change func(catalog.ColumnDomainAt) (catalog.ColumnDomain, error),
 ) (Described, error) {
 	if at.EnforceExisting {
-		outside, err := o.outside(ctx, c, p)
+		outside, err := o.outside(ctx, c.column, p)
 		if err != nil {
 			return Described{}, err
 		}
@@ -249,15 +253,15 @@ func (o Service) set(
 	}
 	var outside Outside
 	if err = o.settle(ctx, c.actor.Org, c.located().DeltaID); err == nil {
-		outside, err = o.outside(ctx, c, p)
+		outside, err = o.outside(ctx, c.column, p)
 	}
 	if err == nil && at.EnforceExisting && outside.Rows > 0 {
 		err = &OutsideError{Rows: outside.Rows}
 	}
 	if err != nil {
-		return Described{}, errors.Join(err, o.undo(ctx, c, d, before))
+		return Described{}, errors.Join(err, o.undo(ctx, c.column, d, before))
 	}
-	out, err := o.described(ctx, c, d)
+	out, err := o.described(ctx, c.column, d)
 	if outside.Data {
 		out.Outside = &outside
 	}
@@ -271,10 +275,13 @@ const maxExchanges = 10
 // new one. If another request changes the domain in between, it starts again: an undo must
 // not bring back a domain that was replaced before.
 func (o Service) exchange(
-	ctx context.Context, c column, p proposal, change func(catalog.ColumnDomainAt) (catalog.ColumnDomain, error),
+	ctx context.Context, c settable, p proposal, change func(catalog.ColumnDomainAt) (catalog.ColumnDomain, error),
 ) (before previous, d catalog.ColumnDomain, err error) {
 	for range maxExchanges {
-		if before, err = o.previous(ctx, c); err != nil {
+		if err = c.whole.Judge(ctx); err != nil { // the rows may have been read since it was judged
+			return before, d, err
+		}
+		if before, err = o.previous(ctx, c.column); err != nil {
 			return before, d, err
 		}
 		d, err = change(catalog.ColumnDomainAt{

@@ -104,7 +104,7 @@ func (o Service) ListShared(ctx context.Context, org catalog.OrgID, page catalog
 // ReplaceShared replaces the content of a shared domain. Existing rows may lie outside
 // afterwards: after the writes that were checked before the change, it looks for them in
 // every column that uses the domain. While columns do, the caller needs the right to change
-// it in the workspace of each. Errors: those of [Service.CreateShared], catalog.DeniedError,
+// the whole table of each. Errors: those of [Service.CreateShared], catalog.DeniedError,
 // [ErrKind], catalog.ErrVersionConflict, and write.ErrWritesInProgress, after which the
 // domain is as before.
 func (o Service) ReplaceShared(
@@ -127,7 +127,7 @@ func (o Service) ReplaceShared(
 		return Shared{}, err
 	}
 	for _, u := range uses {
-		if err := o.permits(ctx, a, u, auth.ScopeDomainsWrite, auth.ScopeRowsUpdate); err != nil {
+		if _, err := o.wholeTable(ctx, a, u, auth.ScopeDomainsWrite, auth.ScopeRowsUpdate); err != nil {
 			return Shared{}, err
 		}
 		if err := o.replaces(ctx, a, u, content); err != nil {

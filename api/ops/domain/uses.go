@@ -3,6 +3,8 @@ package domain
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -27,23 +29,30 @@ type valued struct {
 	column *column
 }
 
+// owned reports whether the domain belongs to one column.
+func (v valued) owned() bool { return v.column != nil }
+
 // use is a column that a domain restricts, as the server sees it.
 type use struct {
 	catalog.ColumnDomain
 	located catalog.LocatedTable
 	// value and parent are the columns; parent is the zero value outside hierarchies.
 	value, parent delta.Field
-	// seen reports that the caller sees the table, whole that it sees all of it.
+	// door is the table for the caller, if seen reports that the caller sees the column. whole
+	// reports that it sees all of the table.
+	door        access.Changeable
 	seen, whole bool
+	// server is the table for the server.
+	server access.SystemTable
 }
 
 // ofColumn opens the domain of a column for changes of its values.
 func (o Service) ofColumn(ctx context.Context, path access.Path, name string) (valued, error) {
-	c, err := o.open(ctx, path, name, auth.ScopeDomainsWrite)
+	c, err := o.openForChange(ctx, path, name)
 	if err != nil {
 		return valued{}, err
 	}
-	d, err := o.domain(ctx, c)
+	d, err := o.domain(ctx, c.column)
 	switch {
 	case err != nil:
 		return valued{}, err
@@ -53,7 +62,7 @@ func (o Service) ofColumn(ctx context.Context, path access.Path, name string) (v
 	if err := c.requireUnmasked("column_name"); err != nil {
 		return valued{}, err
 	}
-	u := use{ColumnDomain: d, located: c.located(), value: c.field, seen: true, whole: c.table.Whole()}
+	u := use{ColumnDomain: d, located: c.located(), value: c.field, door: c.door, seen: true, whole: c.table.Whole()}
 	if d.Parent != "" {
 		parent, ok := fieldByPhysical(c.table, d.Parent)
 		if !ok || c.table.Masks(parent.Name) {
@@ -61,7 +70,7 @@ func (o Service) ofColumn(ctx context.Context, path access.Path, name string) (v
 		}
 		u.parent = parent
 	}
-	v := valued{actor: c.actor, domain: d.Domain, uses: []use{u}, column: &c, target: catalog.DomainTarget{
+	v := valued{actor: c.actor, domain: d.Domain, uses: []use{u}, column: &c.column, target: catalog.DomainTarget{
 		Org: c.actor.Org, Viewer: c.actor.Viewer, Table: c.located().ID, Domain: d.Domain.ID,
 	}}
 	return o.withValues(ctx, v)
@@ -124,38 +133,76 @@ func (o Service) use(ctx context.Context, a caller.Identity, d catalog.ColumnDom
 		return u, err
 	}
 	u.located = located
-	t, err := o.Tables.OpenUnfiltered(ctx, located)
-	if err != nil {
+	if u.server, err = o.Tables.OpenUnfiltered(ctx, located); err != nil {
 		return u, err
 	}
 	var ok bool
-	if u.value, ok = fieldByPhysical(t, d.Column); !ok {
+	if u.value, ok = fieldByPhysical(u.server.AsSeen(), d.Column); !ok {
 		return u, catalog.ErrNotFound
 	}
-	if u.parent, ok = fieldByPhysical(t, d.Parent); !ok && d.Parent != "" {
+	if u.parent, ok = fieldByPhysical(u.server.AsSeen(), d.Parent); !ok && d.Parent != "" {
 		return u, catalog.ErrNotFound
 	}
 	// A copy that the caller sees is not the table whose rows a change rewrites.
 	if mine, err := o.Tables.Registered(ctx, a.Viewer, "", d.Table); err == nil && mine.ID == u.located.ID {
-		own, err := o.Tables.Open(ctx, a, access.Ref{Table: &mine})
-		u.seen = err == nil && !own.Hides(u.value.Name)
-		u.whole = err == nil && own.Whole()
+		door, err := o.Tables.OpenChangeable(ctx, a, access.Ref{Table: &mine})
+		u.door, u.seen = door, err == nil && !door.Hides(u.value.Name)
+		u.whole = err == nil && door.AsSeen().Whole()
 	}
 	return u, nil
 }
 
-// permits returns an error unless the caller may change rows with a value in a column.
-// A caller who does not see the table may not.
-func (o Service) permits(ctx context.Context, a caller.Identity, u use, scopes ...auth.Scope) error {
+// errUnseen refuses changes of a domain of a column that the caller does not see.
+var errUnseen = &catalog.DeniedError{Reason: "unseen_dependants"}
+
+// wholeTable returns the table of a column for a change of a value in all its rows. Each column
+// of a shared domain is judged like one with a domain of its own. The caller needs scopes where
+// the table is. Errors: catalog.DeniedError, access.ErrPartlyVisible.
+func (o Service) wholeTable(ctx context.Context, a caller.Identity, u use, scopes ...auth.Scope) (whole access.WholeTable, err error) {
 	if !u.seen {
-		return &catalog.DeniedError{Reason: "unseen_dependants"}
+		return whole, errUnseen
 	}
 	for _, scope := range scopes {
 		if err := o.Tables.Permit(ctx, a, u.located.Config, scope); err != nil {
+			return whole, err
+		}
+	}
+	return u.door.Whole(ctx)
+}
+
+// judgeWhole judges the caller for a change of a value in the rows of all columns.
+func (o Service) judgeWhole(ctx context.Context, v valued, scopes ...auth.Scope) error {
+	for _, u := range v.uses {
+		if _, err := o.wholeTable(ctx, v.actor, u, scopes...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// judgeDescription judges the caller for a change that widens or describes a domain. If a
+// policy reads one of its columns, that is a change of the whole table.
+func (v valued) judgeDescription(ctx context.Context) error {
+	for _, u := range v.uses {
+		concerns := named(u.value, u.parent)
+		if u.seen {
+			if _, err := u.door.ForColumns(ctx, concerns); err != nil {
+				return err
+			}
+			continue
+		}
+		if read, err := u.server.PolicyReads(ctx, concerns); err != nil || read {
+			return errors.Join(err, errUnseen)
+		}
+	}
+	return nil
+}
+
+// named selects columns by their names.
+func named(fields ...delta.Field) func(column string) bool {
+	return func(column string) bool {
+		return slices.ContainsFunc(fields, func(f delta.Field) bool { return strings.EqualFold(f.Name, column) })
+	}
 }
 
 // find returns a value of the domain by its id.

@@ -75,6 +75,9 @@ func (o Service) add(ctx context.Context, owner Owner, kind catalog.DomainKind, 
 	if v.domain.Kind != kind {
 		return Changed{}, ErrKind
 	}
+	if err := v.judgeDescription(ctx); err != nil {
+		return Changed{}, err
+	}
 	added := catalog.NewDomainValue{Label: value.Label, Description: value.Description}
 	if parent != "" {
 		above, err := v.find(parent)
@@ -132,8 +135,8 @@ type ValuePatch struct {
 }
 
 // ChangeValue changes a value, a parent or a child. Its rows get a new text, too.
-// Errors are those of [Service.AddValue], [InUseError], catalog.ErrNotFound, and those of
-// writes.
+// Errors are those of [Service.AddValue], [InUseError], access.ErrPartlyVisible for a caller
+// who may not change all rows of each column, catalog.ErrNotFound, and those of writes.
 func (o Service) ChangeValue(
 	ctx context.Context, owner Owner, id catalog.ValueID, patch ValuePatch, result func(Changed) any,
 ) (Changed, *catalog.Operation, error) {
@@ -165,6 +168,9 @@ func (o Service) ChangeValue(
 		return changeError(err)
 	}
 	if patch.Value == nil || text == value.Value {
+		if err := v.judgeDescription(ctx); err != nil {
+			return Changed{}, nil, err
+		}
 		if err := describe(ctx); err != nil {
 			return Changed{}, nil, err
 		}
@@ -195,31 +201,19 @@ func setText(to *string, text *string) {
 // mayRewrite checks that the caller may change the rows that have a value. With unused it
 // refuses a value that rows have.
 func (o Service) mayRewrite(ctx context.Context, v valued, value catalog.DomainValue, unused bool) error {
-	if v.column != nil {
-		if err := o.permits(ctx, v.actor, v.uses[0], auth.ScopeRowsUpdate); err != nil {
-			return err
-		}
-		if !unused {
-			return nil
-		}
+	if err := o.judgeWhole(ctx, v, auth.ScopeDomainsWrite, auth.ScopeRowsUpdate); err != nil || !unused {
+		return err
 	}
-	var total int64
-	for _, u := range v.uses {
-		n, err := o.countAll(ctx, u.located, rowsOf(u.ColumnDomain, v.values, value))
-		if err != nil {
-			return err
-		}
-		if total += n; n == 0 || v.column != nil {
-			continue
-		}
-		if err := o.permits(ctx, v.actor, u, auth.ScopeDomainsWrite, auth.ScopeRowsUpdate); err != nil {
-			return err
-		}
+	return o.refuseUsed(ctx, v, value)
+}
+
+// refuseUsed refuses a value that rows have.
+func (o Service) refuseUsed(ctx context.Context, v valued, value catalog.DomainValue) error {
+	rows, err := o.count(ctx, v.uses, func(u use) write.ColumnValue { return rowsOf(u.ColumnDomain, v.values, value) })
+	if err != nil {
+		return err
 	}
-	if unused {
-		return inUse(v.uses, total)
-	}
-	return nil
+	return inUse(v.uses, rows)
 }
 
 // unused refuses a new text of a value that rows outside the domain have: they could not be
@@ -330,11 +324,10 @@ func (o Service) replace(
 // remove removes a value that no row has. If rows with the value are committed before it is
 // disallowed, the deletion is withdrawn.
 func (o Service) remove(ctx context.Context, v valued, value catalog.DomainValue) error {
-	rows, err := o.count(ctx, v.uses, func(u use) write.ColumnValue { return rowsOf(u.ColumnDomain, v.values, value) })
-	if err == nil {
-		err = inUse(v.uses, rows)
+	if err := o.judgeWhole(ctx, v, auth.ScopeDomainsWrite); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := o.refuseUsed(ctx, v, value); err != nil {
 		return err
 	}
 	return o.Changes.begin(ctx, v, catalog.ValueChange{Kind: catalog.ValueDelete, Value: value.ID})

@@ -173,9 +173,11 @@ func (f *ForeignCommits) domains(ctx context.Context, located catalog.LocatedTab
 	if err != nil || len(stored.Columns) == 0 || located.ID == "" {
 		return out, err
 	}
-	if out.table, err = f.Tables.OpenUnfiltered(ctx, located); err != nil {
+	table, err := f.Tables.OpenUnfiltered(ctx, located)
+	if err != nil {
 		return out, err
 	}
+	out.table = table.AsSeen()
 	out.rules, err = f.Domains.Rules(ctx, out.table, nil)
 	out.rules.Columns = slices.DeleteFunc(out.rules.Columns, func(c write.ColumnRule) bool { return c.Err != nil })
 	return out, err

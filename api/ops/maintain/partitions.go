@@ -10,20 +10,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
-// seesAll refuses a field to callers who do not see all of the table.
-const seesAll = "is for callers who see all rows and columns of the table"
-
 // maxPartitions is how many partitions a condition can choose from.
 const maxPartitions = 100_000
 
 // partitions evaluates a condition over the values of a table's partitions, which is all
-// that it can read. It is for callers who see the whole table, because the failure of a
-// condition reveals values.
+// that it can read.
 func (o Service) partitions(ctx context.Context, m maintained, where string) (func(map[string]*string) bool, error) {
-	switch {
-	case !m.Whole():
-		return nil, fault.Invalid("where", seesAll)
-	case len(m.snap.PartitionColumns()) == 0:
+	if len(m.snap.PartitionColumns()) == 0 {
 		return nil, fault.Invalid("where", "needs a table with partition columns")
 	}
 	list, rows, err := partitionRows(m.snap)

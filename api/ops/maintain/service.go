@@ -36,9 +36,11 @@ type Service struct {
 
 // maintained is a table that the caller may maintain, at its newest version.
 type maintained struct {
-	access.Table
+	access.Changeable
 	actor caller.Identity
 	snap  *delta.Snapshot
+	// rights are those that the work needs.
+	rights access.Writable
 }
 
 // find opens the newest version for a caller who must have tables:modify where the table
@@ -48,15 +50,32 @@ func (o Service) find(ctx context.Context, path access.Path) (maintained, error)
 	if err != nil {
 		return maintained{}, err
 	}
-	t, err := o.Tables.Open(ctx, a, access.Ref{Path: path, Newest: true, Rows: true, Scope: auth.ScopeTablesModify})
-	return maintained{t, a, t.Snapshot()}, err
+	t, err := o.Tables.OpenChangeable(ctx, a, access.Ref{Path: path, Newest: true, Rows: true, Scope: auth.ScopeTablesModify})
+	return maintained{t, a, t.Snapshot(), t}, err
+}
+
+// needWhole requires the right to change the whole table. Error: access.ErrPartlyVisible.
+func (m *maintained) needWhole(ctx context.Context) error {
+	whole, err := m.Changeable.Whole(ctx)
+	m.rights = whole
+	return err
+}
+
+// seesAll reports whether the policies hide nothing of the table from the caller.
+func (m maintained) seesAll() bool { return m.AsSeen().Whole() }
+
+// learnsNumbers reports whether the reply has the numbers of files: for callers who see all of
+// the table, and for work that needs the right to change the whole table.
+func (m maintained) learnsNumbers() bool {
+	_, whole := m.rights.(access.WholeTable)
+	return whole || m.seesAll()
 }
 
 // progress returns the function that reports how many files are done, if the caller sees the
 // whole table.
 func (m maintained) progress(t *operation.Task) func(files int64) {
 	return func(files int64) {
-		if m.Whole() {
+		if m.seesAll() {
 			t.Progress(catalog.Progress{Done: files, Unit: "files"})
 		}
 	}
@@ -119,7 +138,7 @@ func (o Service) finish(ctx context.Context, r maintenanceRun, m maintained, err
 // count counts files and bytes only if the caller may know them: a caller who alone
 // maintains a table could derive them from the sum.
 func (o Service) count(op catalog.OperationKind, m maintained, change string, files, bytes int64) {
-	if !m.Whole() {
+	if !m.seesAll() {
 		return
 	}
 	o.Metrics.files.WithLabelValues(string(op), change).Add(float64(files))

@@ -33,7 +33,8 @@ type Vacuumed struct {
 	DryRun bool
 	// Files are names below the table's folder, at most maxVacuumNames of them.
 	Files []string
-	// Count counts all; nil for a caller who does not see the whole table.
+	// Count counts all; nil for a caller who neither sees the whole table nor may change it as
+	// a whole.
 	Count *int64
 }
 
@@ -60,7 +61,7 @@ func (v Vacuumed) Recorded() Vacuumed {
 
 // Vacuum deletes files that no version of a table needs. It continues when the caller goes
 // away; if it takes longer than patience, the operation is returned. Errors:
-// catalog.FieldErrors, catalog.DeniedError, those of opening a table.
+// catalog.FieldErrors, catalog.DeniedError, access.ErrPartlyVisible, those of opening a table.
 func (o Service) Vacuum(
 	ctx context.Context, path access.Path, v Vacuum, patience time.Duration, result func(Vacuumed) any,
 ) (Vacuumed, *catalog.Operation, error) {
@@ -71,7 +72,7 @@ func (o Service) Vacuum(
 	if v.Mode != "" && v.Mode != string(maintenance.VacuumFull) && v.Mode != string(maintenance.VacuumLite) {
 		return Vacuumed{}, nil, fault.Invalid("mode", "must be full or lite")
 	}
-	if err := v.guard(m); err != nil {
+	if err := v.guard(ctx, &m); err != nil {
 		return Vacuumed{}, nil, err
 	}
 	return operation.StartAndWait(ctx, o.Operations, m.actor, catalog.OperationVacuum, patience,
@@ -80,10 +81,17 @@ func (o Service) Vacuum(
 		}, func(v Vacuumed) any { return result(v.Recorded()) })
 }
 
-// guard enforces the retention that the table promises to readers of older versions.
-func (v Vacuum) guard(m maintained) error {
+// guard enforces the retention that the table promises to readers of older versions. To choose
+// another one is for callers who may change the whole table.
+func (v Vacuum) guard(ctx context.Context, m *maintained) error {
+	if v.Retention == nil {
+		return nil
+	}
+	if err := m.needWhole(ctx); err != nil {
+		return err
+	}
 	switch {
-	case v.Retention == nil || *v.Retention >= m.snap.DeletedFileRetention():
+	case *v.Retention >= m.snap.DeletedFileRetention():
 		return nil
 	case !v.Insist:
 		return errShortRetention
@@ -103,7 +111,7 @@ func (o Service) deleting(ctx context.Context, m maintained, v Vacuum) (context.
 	if v.DryRun {
 		return ctx, func() {}, nil
 	}
-	deleting, lease, err := o.Leases.Begin(ctx, m.Located(), catalog.WriteVacuum)
+	deleting, lease, err := o.Leases.Begin(ctx, m.rights, catalog.WriteVacuum)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +125,7 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 	if err != nil {
 		return out, err
 	}
-	if err := v.guard(m); err != nil {
+	if err := v.guard(ctx, &m); err != nil {
 		return out, err
 	}
 	out = Vacuumed{DryRun: v.DryRun, Files: []string{}}
@@ -132,14 +140,17 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 	files, err := maintenance.Vacuum(deleting, m.snap, maintenance.VacuumOptions{
 		Mode: maintenance.VacuumMode(v.Mode), Retention: v.Retention, AllowShortRetention: v.Insist, KeepVersions: v.KeepVersions,
 		DryRun: v.DryRun,
-		OldestWrite: func(ctx context.Context) (time.Time, error) {
+		OldestWrite: func(ctx context.Context) (time.Time, error) { // before each batch
+			if err := m.rights.Judge(ctx); err != nil {
+				return time.Time{}, err
+			}
 			return o.Leases.Oldest(ctx, m.actor.Org, m.Located().DeltaID)
 		},
 		Kept: func(version int64) { gone.Kept = version },
 		Deleted: func(files []objstore.Object) {
 			for _, f := range files {
 				bytes += f.Size
-				if m.Whole() && len(out.Files) < maxVacuumNames {
+				if m.seesAll() && len(out.Files) < maxVacuumNames {
 					out.Files = append(out.Files, f.Name)
 				}
 			}
@@ -157,7 +168,7 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 	if errors.Is(err, maintenance.ErrRetention) {
 		err = errShortRetention // the property has changed
 	}
-	if m.Whole() {
+	if m.learnsNumbers() {
 		out.Count = &files
 	}
 	if !v.DryRun {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/auth"
@@ -19,6 +20,7 @@ import (
 // Configs manages storage configurations.
 type Configs struct {
 	Store     catalog.Store
+	Tables    access.Tables
 	Discovery Discovery
 	// Kinds are the kinds of remote storage. Without them only local storage is available.
 	Kinds kind.Set
@@ -102,9 +104,17 @@ func (o Configs) withFlags(config catalog.StorageConfig, flags map[string]bool) 
 	return json.Marshal(settings)
 }
 
-// Delete removes a configuration from the catalog. Its data is not deleted.
+// Delete removes a configuration from the catalog. Its data is not deleted. The caller must have
+// the right to change each of its tables as a whole. Error: access.ErrPartlyVisible.
 func (o Configs) Delete(ctx context.Context, id catalog.ConfigID) error {
 	a, err := caller.From(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	if err == nil {
+		err = o.Tables.JudgeRegistrations(ctx, a, config.ID)
+	}
 	if err != nil {
 		return err
 	}
@@ -165,7 +175,9 @@ func (o Configs) Validate(ctx context.Context, id catalog.ConfigID) (ProbeReport
 
 // PrepareDiscovery checks that the caller may discover the tables of a configuration, and
 // returns the discovery. It registers new tables below the root, and marks registered tables
-// that no longer exist. progress, which may be nil, is called often.
+// that no longer exist. progress, which may be nil, is called often. To include dropped tables,
+// the caller must have the right to change each of them as a whole. Error:
+// access.ErrPartlyVisible.
 func (o Configs) PrepareDiscovery(
 	ctx context.Context, id catalog.ConfigID, includeDropped bool,
 ) (discover func(ctx context.Context, progress func(DiscoveryProgress)) (Discovered, error), err error) {
@@ -173,7 +185,19 @@ func (o Configs) PrepareDiscovery(
 	if err != nil {
 		return nil, err
 	}
+	judge := func(ctx context.Context) error {
+		if !includeDropped {
+			return nil
+		}
+		return o.Tables.JudgeRegistrations(ctx, a, config.ID, catalog.TableDropped)
+	}
+	if err := judge(ctx); err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, progress func(DiscoveryProgress)) (Discovered, error) {
+		if err := judge(ctx); err != nil {
+			return Discovered{}, err
+		}
 		return o.Discovery.discover(ctx, a.Viewer, config, includeDropped, progress)
 	}, nil
 }

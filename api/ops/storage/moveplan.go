@@ -79,7 +79,7 @@ func (o *Moves) permitted(ctx context.Context, a caller.Identity, n catalog.NewM
 }
 
 // plan refuses a move that cannot be made. It says nothing about tables before it is certain
-// that the caller sees all of them.
+// that the caller may change all of them.
 func (o *Moves) plan(ctx context.Context, a caller.Identity, n catalog.NewMove, ends moveEnds) (movePlan, error) {
 	if err := validPlaces(n, ends); err != nil {
 		return movePlan{}, err
@@ -87,7 +87,7 @@ func (o *Moves) plan(ctx context.Context, a caller.Identity, n catalog.NewMove, 
 	if err := o.outsideTables(ctx, n, ends); err != nil {
 		return movePlan{}, err
 	}
-	tables, err := o.visible(ctx, a, n, ends)
+	tables, err := o.wholeTables(ctx, a, n, ends)
 	if err != nil {
 		return movePlan{}, err
 	}
@@ -117,14 +117,15 @@ func (o *Moves) plan(ctx context.Context, a caller.Identity, n catalog.NewMove, 
 	return movePlan{all: all, tables: registered}, err
 }
 
-// visible returns the tables at the source. The caller must see all rows and columns of them.
-func (o *Moves) visible(ctx context.Context, a caller.Identity, n catalog.NewMove, ends moveEnds) ([]catalog.LocatedTable, error) {
+// wholeTables returns the tables at the source. The caller must have the right to change each as
+// a whole.
+func (o *Moves) wholeTables(ctx context.Context, a caller.Identity, n catalog.NewMove, ends moveEnds) ([]catalog.LocatedTable, error) {
 	tables, err := o.tablesAt(ctx, n.Source, ends.source)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range tables {
-		if _, err := o.Tables.FolderToPurge(ctx, a, t); err != nil && !immovable(err) {
+		if _, err := o.Tables.OpenRegistration(ctx, a, t); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +145,7 @@ func (o *Moves) stillPermitted(ctx context.Context, a caller.Identity, n catalog
 	ctx = auth.WithPrincipal(ctx, a.Principal)
 	ends, err := o.permitted(ctx, a, n)
 	if err == nil {
-		_, err = o.visible(ctx, a, n, ends)
+		_, err = o.wholeTables(ctx, a, n, ends)
 	}
 	return err
 }

@@ -112,8 +112,8 @@ type Moved struct {
 // operation is returned. A repeated request with the same key gets the result of the first one.
 //
 // The caller needs storage:write in both configurations and, if the destination is personal or in
-// another workspace, storage_configs:share; it must see all of every table at the source. Errors:
-// [access.ErrRowsFiltered], [ErrNotEmpty], [catalog.ErrMoveUnderWay], [write.ErrTableBusy],
+// another workspace, storage_configs:share; it must have the right to change every table at the
+// source as a whole. Errors: [access.ErrPartlyVisible], [ErrNotEmpty], [catalog.ErrMoveUnderWay], [write.ErrTableBusy],
 // [write.ErrKeyReused], [*TablesError], [*SourceChangedError], catalog.FieldErrors.
 func (o *Moves) Move(
 	ctx context.Context, in MoveRequest, patience time.Duration, result func(Moved) any,

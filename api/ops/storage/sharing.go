@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/feature"
@@ -14,8 +15,9 @@ import (
 
 // Sharing attaches storage configurations to workspaces.
 type Sharing struct {
-	Store sharingStore
-	Audit recorder
+	Store  sharingStore
+	Tables access.Tables
+	Audit  recorder
 	// Window is how long an attach can be undone.
 	Window time.Duration
 	// Refresh starts a discovery of a configuration's tables. It does not block.
@@ -25,6 +27,7 @@ type Sharing struct {
 type sharingStore interface {
 	catalog.Sharing
 	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
+	StorageConfig(ctx context.Context, viewer catalog.Viewer, id catalog.ConfigID) (catalog.StorageConfig, error)
 }
 
 // recorder writes audit entries.
@@ -34,13 +37,21 @@ type recorder interface {
 
 // Attach moves a configuration into a workspace. It requires storage_configs:share by the
 // caller's role in the workspace and, unless the configuration is personal, in the present
-// one. The feature sharing must be on.
+// one, and the right to change every table of the configuration as a whole, because it changes
+// who sees them. The feature sharing must be on. Error: access.ErrPartlyVisible.
 func (o Sharing) Attach(ctx context.Context, id catalog.ConfigID, workspace string) (none catalog.Attach, err error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return none, err
 	}
 	if err := feature.Require(ctx, o.Store, a.Org, catalog.FeatureSharing); err != nil {
+		return none, err
+	}
+	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	if err == nil {
+		err = o.Tables.JudgeRegistrations(ctx, a, config.ID)
+	}
+	if err != nil {
 		return none, err
 	}
 	var done catalog.Attach

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
-	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -69,7 +68,7 @@ func (o Rules) AddColumn(ctx context.Context, path access.Path, column ColumnDef
 				return nil, err
 			}
 		}
-		return r.columnChange(alter, "ADD COLUMNS", f.Name)
+		return r.columnChange(r.door, alter, "ADD COLUMNS", f.Name)
 	})
 }
 
@@ -89,7 +88,8 @@ type ColumnChange struct {
 // table follow a new name. A column that a constraint or a policy of every table names
 // keeps its name, and a column that any policy names keeps its type. A column does not take
 // a name that a policy already names. Domains follow a new name, and prevent a type that
-// would write their values in another way. Errors: [ColumnInUseError], catalog.ErrNotFound,
+// would write their values in another way. A change of a column that a policy reads is one of
+// the whole table. Errors: [ColumnInUseError], catalog.ErrNotFound, access.ErrPartlyVisible,
 // those of [Rules.AddColumn].
 func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string, wanted ColumnChange) (Altered, error) {
 	var to delta.DataType
@@ -104,6 +104,10 @@ func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string
 		f, ok := r.view.Column(column)
 		if !ok {
 			return nil, catalog.ErrNotFound
+		}
+		table, err := r.forColumn(ctx, f.Name)
+		if err != nil {
+			return nil, err
 		}
 		widened, renamed := to != nil && !delta.EqualTypes(to, f.Type), wanted.Name != nil && *wanted.Name != f.Name
 		if widened || renamed {
@@ -125,10 +129,6 @@ func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string
 			}
 		}
 		if wanted.SetDefault {
-			// New rows that do not name the column would have a value that the caller chose.
-			if r.view.Masks(f.Name) {
-				return nil, fault.Invalid("default", query.MaskedColumn)
-			}
 			if err := setDefault(ctx, o.Parser, alter, f.Name, wanted.Default); err != nil {
 				return nil, err
 			}
@@ -142,13 +142,13 @@ func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string
 			if err := o.rename(ctx, r, alter, f.Name, *wanted.Name); err != nil {
 				return nil, err
 			}
-			a, err := r.columnChange(alter, "RENAME COLUMN", f.Name)
+			a, err := r.columnChange(table, alter, "RENAME COLUMN", f.Name)
 			if a != nil {
 				a.after = func(ctx context.Context) error { return o.updatePolicies(ctx, r, r.renameOf(f.Name, *wanted.Name)) }
 			}
 			return a, err
 		}
-		return r.columnChange(alter, "CHANGE COLUMN", f.Name)
+		return r.columnChange(table, alter, "CHANGE COLUMN", f.Name)
 	})
 }
 
@@ -169,16 +169,16 @@ func (o Rules) rename(ctx context.Context, r ruled, alter *delta.Alteration, col
 }
 
 // DropColumn removes a column; files do not change. Errors: [ColumnInUseError],
-// catalog.ErrNotFound, catalog.DeniedError for a caller who does not see all of the table,
-// catalog.FieldErrors for the last column, those of opening a table and of commits.
+// catalog.ErrNotFound, access.ErrPartlyVisible, catalog.FieldErrors for the last column, those of opening a table and of commits.
 func (o Rules) DropColumn(ctx context.Context, path access.Path, column string) (Altered, error) {
 	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		f, ok := r.view.Column(column)
 		if !ok {
 			return nil, catalog.ErrNotFound
 		}
-		if !r.view.Whole() {
-			return nil, access.ErrRowsFiltered
+		table, err := r.door.Whole(ctx)
+		if err != nil {
+			return nil, err
 		}
 		dependants, err := o.holding(ctx, r, f)
 		if err = errors.Join(err, inUse(append(dependants, r.built(f.Name)...))); err != nil {
@@ -192,14 +192,19 @@ func (o Rules) DropColumn(ctx context.Context, path access.Path, column string) 
 		if err := access.NoteDropped(alter, r.snap, f); err != nil {
 			return nil, err
 		}
-		return r.columnChange(alter, "DROP COLUMNS", f.Name)
+		return r.columnChange(table, alter, "DROP COLUMNS", f.Name)
 	})
 }
 
 // ChangeProperties sets and removes properties in one commit: those of Delta whose
-// meaning is known. Errors: [fault.MemberError], those of opening a table and of commits.
+// meaning is known. Errors: access.ErrPartlyVisible, [fault.MemberError], those of opening a
+// table and of commits.
 func (o Rules) ChangeProperties(ctx context.Context, path access.Path, set map[string]string, unset []string) (Altered, error) {
-	return o.change(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
+	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
+		table, err := r.door.Whole(ctx)
+		if err != nil {
+			return nil, err
+		}
 		alter := r.snap.Alter()
 		if err := changeProperties(alter, set, unset); err != nil {
 			return nil, err
@@ -207,10 +212,7 @@ func (o Rules) ChangeProperties(ctx context.Context, path access.Path, set map[s
 		if err := r.mayKeep(alter); err != nil {
 			return nil, err
 		}
-		if !r.view.Whole() && alter.Properties()[fileSize] != r.snap.Properties()[fileSize] {
-			return nil, access.ErrRowsFiltered
-		}
-		a, err := r.outcome(alter)
+		a, err := r.outcome(table, alter)
 		if a != nil {
 			a.operation = "SET TBLPROPERTIES"
 			a.parameters = map[string]string{"properties": action.JSONText(strings.Join(slices.Sorted(maps.Keys(set)), ",")),
@@ -270,10 +272,6 @@ func (r ruled) mayKeep(then retaining) error {
 	return &catalog.DeniedError{Reason: "short_retention_needs_admin"}
 }
 
-// fileSize is for callers who see the whole table: whether an optimize to a chosen size finds
-// work reveals the sizes of files.
-const fileSize = "delta.targetFileSize"
-
 // settable excludes properties that other operations set: keys and constraints.
 func settable(property string) bool {
 	return strings.HasPrefix(property, "delta.") && !strings.HasPrefix(strings.ToLower(property), "delta.constraints.")
@@ -288,8 +286,8 @@ func (r ruled) taken(name, but string) bool {
 }
 
 // columnChange returns an alteration of one column, or nil if nothing changes.
-func (r ruled) columnChange(alter *delta.Alteration, operation, column string) (*alteration, error) {
-	a, err := r.outcome(alter)
+func (r ruled) columnChange(table access.Writable, alter *delta.Alteration, operation, column string) (*alteration, error) {
+	a, err := r.outcome(table, alter)
 	if a != nil {
 		a.operation, a.parameters = operation, map[string]string{"column": action.JSONText(column)}
 	}

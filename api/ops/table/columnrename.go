@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -70,7 +71,7 @@ func (c columnRename) policy(p catalog.PolicySpec) (catalog.PolicySpec, bool) {
 		return p, false
 	}
 	p.Definition = raw
-	return p, !policyNames(p, c.from) || strings.EqualFold(c.from, c.to)
+	return p, !access.PolicyNames(p, c.from) || strings.EqualFold(c.from, c.to)
 }
 
 func (c columnRename) condition(old *policy.Condition) *policy.Condition {
@@ -120,7 +121,7 @@ func (o Rules) updatePolicy(ctx context.Context, r ruled, rename columnRename, p
 			return err
 		}
 		p, err = o.Store.Policy(system, r.actor.Org, p.ID)
-		if errors.Is(err, catalog.ErrNotFound) || err == nil && !policyNames(p.PolicySpec, rename.from) {
+		if errors.Is(err, catalog.ErrNotFound) || err == nil && !access.PolicyNames(p.PolicySpec, rename.from) {
 			return nil
 		}
 		if err != nil {

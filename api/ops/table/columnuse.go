@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,10 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // ColumnInUseError: policies, constraints, domains, keys or partitions depend on a column: 409.
@@ -83,12 +80,12 @@ func (o Rules) free(ctx context.Context, r ruled, name, but string) error {
 // the table lacks. The column may have a new name that the policy does not have yet:
 // another rename, or a new column of the old name, would give the policy another column.
 func (o Rules) decided(ctx context.Context, r ruled) error {
-	policies, err := o.governing(ctx, r)
+	policies, err := o.Tables.PoliciesAbout(ctx, r.table)
 	lacks := func(name string) bool {
 		return !slices.ContainsFunc(r.snap.Schema().Fields, func(f delta.Field) bool { return strings.EqualFold(f.Name, name) })
 	}
 	policies = slices.DeleteFunc(policies, func(p catalog.Policy) bool {
-		return p.Table == "" || !slices.ContainsFunc(policyColumns(p.PolicySpec), lacks)
+		return p.Table == "" || !slices.ContainsFunc(access.PolicyColumns(p.PolicySpec), lacks)
 	})
 	var dependants catalog.FieldErrors
 	for _, p := range policies {
@@ -98,8 +95,8 @@ func (o Rules) decided(ctx context.Context, r ruled) error {
 }
 
 func (o Rules) policiesNaming(ctx context.Context, r ruled, column string) ([]catalog.Policy, error) {
-	policies, err := o.governing(ctx, r)
-	return slices.DeleteFunc(policies, func(p catalog.Policy) bool { return !policyNames(p.PolicySpec, column) }), err
+	policies, err := o.Tables.PoliciesAbout(ctx, r.table)
+	return slices.DeleteFunc(policies, func(p catalog.Policy) bool { return !access.PolicyNames(p.PolicySpec, column) }), err
 }
 
 func dependent(policies []catalog.Policy) (out catalog.FieldErrors) {
@@ -111,69 +108,6 @@ func dependent(policies []catalog.Policy) (out catalog.FieldErrors) {
 
 func dependantPolicy(p catalog.Policy, what string) catalog.FieldError {
 	return catalog.FieldError{Field: "policies", Message: fmt.Sprintf("the policy %s of kind %s %s", p.ID, p.Kind, what)}
-}
-
-// governing returns the policies that can concern the table, including disabled ones, which can
-// be enabled at any time. Callers who change the table learn of them.
-func (o Rules) governing(ctx context.Context, r ruled) (out []catalog.Policy, err error) {
-	system := authz.System(ctx, "policies that name columns")
-	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.Policy], error) {
-		return o.Store.ListPolicies(system, r.actor.Org, catalog.PolicyFilter{}, page)
-	}, func(p catalog.Policy) error {
-		if p.Table == "" || p.Table == r.table.DeltaID {
-			out = append(out, p)
-		}
-		return nil
-	})
-	return out, err
-}
-
-// policyNames reports whether a policy is about a column, or decides by it. A text or definition
-// that does not parse names all of its words.
-func policyNames(p catalog.PolicySpec, column string) bool {
-	if strings.EqualFold(p.Column, column) || definitionNames(p.Definition, column) {
-		return true
-	}
-	parsed, err := policy.Parse(p.Text)
-	if err != nil {
-		return access.Mentions(p.Text, column)
-	}
-	return slices.ContainsFunc(parsed.Columns(), func(name string) bool { return strings.EqualFold(name, column) })
-}
-
-// policyColumns returns the columns that a policy is about or decides by, as far as its text
-// parses.
-func policyColumns(p catalog.PolicySpec) []string {
-	var names []string
-	if p.Column != "" {
-		names = append(names, p.Column)
-	}
-	if parsed, err := policy.Parse(p.Text); err == nil {
-		names = append(names, parsed.Columns()...)
-	}
-	return names
-}
-
-// definitionNames reports whether a definition, from which the text can be rendered again,
-// decides by a column.
-func definitionNames(definition json.RawMessage, column string) bool {
-	if len(definition) == 0 {
-		return false
-	}
-	d, err := policy.Decode(definition)
-	if err != nil {
-		return access.Mentions(string(definition), column)
-	}
-	return conditionNames(d.Condition, column)
-}
-
-func conditionNames(c *policy.Condition, column string) bool {
-	if c == nil {
-		return false
-	}
-	names := func(part policy.Condition) bool { return conditionNames(&part, column) }
-	return c.Column != nil && strings.EqualFold(*c.Column, column) || conditionNames(c.Not, column) ||
-		slices.ContainsFunc(c.And, names) || slices.ContainsFunc(c.Or, names)
 }
 
 // constraintsNaming returns the constraints of the log and of the catalog whose expressions name
@@ -231,7 +165,7 @@ func (r ruled) built(column string) (out catalog.FieldErrors) {
 // the table: the policy would govern another column there, or none, or one that the table does
 // not have now.
 func (o Rules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out catalog.FieldErrors, err error) {
-	policies, err := o.governing(ctx, r)
+	policies, err := o.Tables.PoliciesAbout(ctx, r.table)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +179,7 @@ func (o Rules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out 
 			continue
 		}
 		for _, p := range policies {
-			if policyNames(p.PolicySpec, now.Name) {
+			if access.PolicyNames(p.PolicySpec, now.Name) {
 				out = append(out, dependantPolicy(p, "names the column "+now.Name+", which is not the same there"))
 			}
 		}
@@ -255,7 +189,7 @@ func (o Rules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out 
 			continue
 		}
 		for _, p := range policies {
-			if policyNames(p.PolicySpec, f.Name) && !outlasts(p) {
+			if access.PolicyNames(p.PolicySpec, f.Name) && !outlasts(p) {
 				out = append(out, dependantPolicy(p, "names the column "+f.Name+", which only that version has"))
 			}
 		}

@@ -41,15 +41,18 @@ type Constraint struct {
 const promotionTime = 20 * time.Second
 
 // AddConstraints adds all of them or none; from then on new rows must satisfy
-// them. If the caller sees all of the table, the constraints that other writers can
-// evaluate too, and that every row satisfies, are moved to the table's log; the others stay in
-// the catalog. With async the check of the rows is an operation. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening
-// a table.
+// them. The constraints that other writers can evaluate too, and that every row satisfies, are
+// moved to the table's log; the others stay in the catalog. With async the check of the rows is
+// an operation. Errors: access.ErrPartlyVisible, catalog.FieldErrors, catalog.ErrExists, those
+// of opening a table.
 func (o Rules) AddConstraints(
 	ctx context.Context, path access.Path, constraints []catalog.NewConstraint, async bool,
 ) (*catalog.Operation, error) {
 	r, err := o.find(ctx, path)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := r.door.Whole(ctx); err != nil {
 		return nil, err
 	}
 	if err := catalog.ValidateConstraints(constraints); err != nil {
@@ -61,7 +64,7 @@ func (o Rules) AddConstraints(
 	if err := o.usable(ctx, r, constraints); err != nil {
 		return nil, err
 	}
-	if err := o.Store.AddConstraints(ctx, r.actor.Viewer, r.table.ID, constraints, r.actor.User); err != nil || !r.view.Whole() {
+	if err := o.Store.AddConstraints(ctx, r.actor.Viewer, r.table.ID, constraints, r.actor.User); err != nil {
 		return nil, err
 	}
 	if async {
@@ -171,11 +174,12 @@ func (o Rules) promote(ctx context.Context, path access.Path, constraints []cata
 	var last ruled
 	err = o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		last, moved, broken = r, nil, map[string]int64{}
-		if !r.view.Whole() {
-			return nil, access.ErrRowsFiltered
+		table, err := r.door.Whole(ctx)
+		if err != nil {
+			return nil, err
 		}
 		alter := r.snap.Alter()
-		err := o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
+		err = o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
 			for i, c := range constraints {
 				o.looked(r, i, len(constraints))
 				n, ok, err := o.promotable(ctx, r, scope, rows, c, alter)
@@ -193,7 +197,7 @@ func (o Rules) promote(ctx context.Context, path access.Path, constraints []cata
 		}
 		change, err := alter.Change()
 		return &alteration{
-			change: change, operation: "ADD CONSTRAINT", everyRow: true,
+			table: table, change: change, operation: "ADD CONSTRAINT", everyRow: true,
 			parameters: map[string]string{"name": action.JSONText(strings.Join(moved, ","))},
 		}, err
 	})
@@ -303,32 +307,51 @@ func (o Rules) constraint(ctx context.Context, r ruled, name string) (Constraint
 	return list[i], nil
 }
 
-// DropConstraint removes a constraint from the log or the catalog.
+// DropConstraint removes a constraint from the log or the catalog. If a policy reads a column
+// of the constraint, that is a change of the whole table. Error: access.ErrPartlyVisible.
 func (o Rules) DropConstraint(ctx context.Context, path access.Path, name string) error {
 	r, err := o.find(ctx, path)
 	if err != nil {
 		return err
 	}
-	if _, err := o.constraint(ctx, r, name); err != nil {
+	c, err := o.constraint(ctx, r, name)
+	if err != nil {
+		return err
+	}
+	if _, err := o.forConstraint(ctx, r, c); err != nil {
 		return err
 	}
 	if err := o.Store.DeleteConstraint(ctx, r.actor.Viewer, r.table.ID, name); err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
 	}
-	return o.alter(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
+	return o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		alter := r.snap.Alter()
 		if !alter.DropConstraint(name) {
 			return nil, nil
 		}
+		table, err := o.forConstraint(ctx, r, c)
+		if err != nil {
+			return nil, err
+		}
 		change, err := alter.Change()
-		return &alteration{change: change, operation: "DROP CONSTRAINT", parameters: map[string]string{"name": action.JSONText(name)}}, err
+		return &alteration{
+			table: table, change: change, operation: "DROP CONSTRAINT", parameters: map[string]string{"name": action.JSONText(name)},
+		}, err
 	})
+}
+
+// forConstraint returns the table for the removal of a constraint.
+func (o Rules) forConstraint(ctx context.Context, r ruled, c Constraint) (access.Changeable, error) {
+	check, err := constraint.ParseSpark(r.snap.Schema(), c.Expression)
+	if !c.Validated {
+		check, err = constraint.ParseCheck(ctx, o.Parser, r.snap.Schema(), c.Expression)
+	}
+	return r.door.ForColumns(ctx, func(column string) bool { return access.ConditionNames(check, err, c.Expression, column) })
 }
 
 // ValidateConstraint checks whether every row satisfies a constraint, and moves it to the
 // table's log if other writers can evaluate it too. Errors:
-// [RowsError], catalog.ErrDenied for a caller who does not see all of the table,
-// those of opening a table and of commits. A long check continues as an operation, whose
+// [RowsError], access.ErrPartlyVisible, those of opening a table and of commits. A long check continues as an operation, whose
 // result is made by result; with async it always is one.
 func (o Rules) ValidateConstraint(
 	ctx context.Context, path access.Path, name string, async bool, result func(Constraint) any,
@@ -347,9 +370,11 @@ func (o Rules) validateConstraint(ctx context.Context, path access.Path, name st
 	switch {
 	case err != nil || c.Validated:
 		return c, err
-	case !r.view.Whole():
-		return c, access.ErrRowsFiltered
-	case !c.Enforceable:
+	}
+	if _, err := r.door.Whole(ctx); err != nil {
+		return c, err
+	}
+	if !c.Enforceable {
 		return c, &delta.FeatureError{Feature: "CHECK constraint " + c.Name, Write: true, Reason: c.Reason}
 	}
 	broken, err := o.promote(ctx, path, []catalog.NewConstraint{{Name: c.Name, Expression: c.Expression}})

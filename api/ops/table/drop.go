@@ -16,9 +16,8 @@ import (
 // Drop removes a table from the catalog. Its files stay, and discovery ignores it until it is
 // asked to include dropped tables. With purge the files are deleted first, the log before the
 // data, so that no version names a missing file; a failed purge can be repeated. The domains of
-// the columns go with the files. A purge needs a caller who sees all of the table, because it
-// destroys all rows. Errors: [TableInUseError],
-// access.ErrRowsFiltered, [ErrVacuumRunning], catalog.ErrTableMoving, those of the store.
+// the columns go with the files. Both are changes of the whole table. Errors: [TableInUseError],
+// access.ErrPartlyVisible, [ErrVacuumRunning], catalog.ErrTableMoving, those of the store.
 func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -31,11 +30,15 @@ func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 	if err := o.Tables.Permit(ctx, a, t.Config, auth.ScopeTablesModify); err != nil {
 		return err
 	}
+	whole, err := o.Tables.OpenRegistration(ctx, a, t)
+	if err != nil {
+		return err
+	}
 	if err := o.unused(ctx, a, t); err != nil {
 		return err
 	}
 	if purge {
-		return o.purge(ctx, a, t)
+		return o.purge(ctx, a, whole)
 	}
 	return o.Store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
 }
@@ -43,8 +46,9 @@ func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 // purge deletes the files of a table and drops the table. A move of the table that begins
 // meanwhile waits for it. It is refused during another purge, which could end first: a new table
 // in the same place would have files of the same names.
-func (o Files) purge(ctx context.Context, a caller.Identity, t catalog.LocatedTable) error {
-	deleting, lease, err := o.Leases.Begin(ctx, t, catalog.WriteVacuum)
+func (o Files) purge(ctx context.Context, a caller.Identity, whole access.Registration) error {
+	t := whole.Located()
+	deleting, lease, err := o.Leases.Begin(ctx, whole, catalog.WriteVacuum)
 	if err != nil {
 		return err
 	}
@@ -56,7 +60,10 @@ func (o Files) purge(ctx context.Context, a caller.Identity, t catalog.LocatedTa
 	if err != nil {
 		return err
 	}
-	bucket, err := o.Tables.FolderToPurge(deleting, a, t)
+	bucket, err := whole.Folder(deleting)
+	if err == nil {
+		err = whole.Judge(deleting)
+	}
 	if err == nil {
 		err = errors.Join(maintenance.Purge(deleting, bucket), o.Deletions.Record(ctx, deletion.Purged(t)))
 	}

@@ -15,10 +15,11 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
-func TestPurgeNeedsACallerWhoSeesAllRows(t *testing.T) {
+func TestDropAndPurgeNeedTheWholeTable(t *testing.T) {
 	l, made := items(t)
 	l.Policy(made, catalog.PolicyRows, "", `permit (principal in Role::"admin", action, resource);`)
-	require.ErrorIs(t, l.Files.Drop(l.Member(catalog.RoleBuilder), l.Path("items"), true), access.ErrRowsFiltered)
+	require.ErrorIs(t, l.Files.Drop(l.Member(catalog.RoleBuilder), l.Path("items"), true), access.ErrPartlyVisible)
+	require.ErrorIs(t, l.Files.Drop(l.Member(catalog.RoleBuilder), l.Path("items"), false), access.ErrPartlyVisible)
 	admin := l.Member(catalog.RoleAdmin)
 	require.NoError(t, l.Files.Drop(admin, l.Path("items"), true))
 	_, err := l.Tables.Get(admin, l.Path("items"))

@@ -21,9 +21,9 @@ import (
 type ColumnSettings struct{ IsUnique, IsPrimaryKey, IsNullable *bool }
 
 // SetColumn changes the settings of a column, in one commit. Removing a setting is always
-// possible; making one is refused if existing rows violate it. Only callers who see all of the
-// table can make a new key, which the rest of a reduced key is too. Errors: [RowsError], catalog.FieldErrors,
-// catalog.ErrDenied, those of opening a table and of commits. A long
+// possible; making one is a change of the whole table, and is refused if existing rows violate
+// it. The rest of a reduced key is a new key, too. Errors: [RowsError], catalog.FieldErrors,
+// access.ErrPartlyVisible, those of opening a table and of commits. A long
 // check continues as an operation; with async it always is one.
 func (o Rules) SetColumn(
 	ctx context.Context, path access.Path, column string, wanted ColumnSettings, async bool,
@@ -45,11 +45,13 @@ func (o Rules) setColumn(ctx context.Context, path access.Path, column string, w
 		if err != nil {
 			return nil, err
 		}
-		if !r.mayChoose(keys, next) {
-			return nil, access.ErrRowsFiltered
+		requires := wanted.IsNullable != nil && !*wanted.IsNullable && f.Nullable
+		table, err := r.ruleDoor(ctx, requires || len(r.newKeys(keys, next, "", "", true)) > 0)
+		if err != nil {
+			return nil, err
 		}
 		questions := r.newKeys(keys, next, "is_primary_key", "is_unique", false)
-		if wanted.IsNullable != nil && !*wanted.IsNullable && f.Nullable {
+		if requires {
 			questions = append(questions, question{field: "is_nullable", what: "rows without a value", required: f.Name})
 		}
 		if err := o.checkAll(ctx, r, questions); err != nil {
@@ -67,7 +69,7 @@ func (o Rules) setColumn(ctx context.Context, path access.Path, column string, w
 			}
 			return a.SetNotNull([]string{f.Name})
 		}
-		a, err := r.rewrite(next, edit)
+		a, err := r.rewrite(table, next, edit)
 		if a != nil {
 			a.operation, a.everyRow = "CHANGE COLUMN", len(questions) > 0
 			a.parameters = map[string]string{"column": action.JSONText(f.Name)}
@@ -159,14 +161,15 @@ func (o Rules) replacePrimaryKey(ctx context.Context, path access.Path, columns 
 			return nil, err
 		}
 		next.Unique = slices.DeleteFunc(slices.Clone(keys.Unique), next.IsPrimary)
-		if !r.mayChoose(keys, next) {
-			return nil, access.ErrRowsFiltered
+		table, err := r.ruleDoor(ctx, len(r.newKeys(keys, next, "", "", true)) > 0)
+		if err != nil {
+			return nil, err
 		}
 		questions := r.newKeys(keys, next, "columns", "columns", true)
 		if err := o.checkAll(ctx, r, questions); err != nil {
 			return nil, err
 		}
-		a, err := r.rewrite(next, func(*delta.Alteration) error { return nil })
+		a, err := r.rewrite(table, next, func(*delta.Alteration) error { return nil })
 		if a != nil {
 			a.operation, a.everyRow = "SET PRIMARY KEY", len(questions) > 0
 			a.parameters = map[string]string{"columns": action.JSONText(strings.Join(next.Primary, ","))}
@@ -222,11 +225,15 @@ func (r ruled) newKeys(keys, next constraint.Keys, primary, unique string, small
 	return out
 }
 
-// mayChoose reports whether the caller may make these keys. With each later write, a key
-// compares values of the writer's choice with all rows, so callers who do not see all rows make
-// no new keys.
-func (r ruled) mayChoose(keys, next constraint.Keys) bool {
-	return r.view.Whole() || len(r.newKeys(keys, next, "", "", true)) == 0
+// ruleDoor returns the table for a change of rules. A change that adds one is a change of the
+// whole table: a key, for example, compares with each later write values of the writer's choice
+// with all rows. Removing a rule is possible for every caller, also on a column that a policy
+// reads.
+func (r ruled) ruleDoor(ctx context.Context, adds bool) (access.Writable, error) {
+	if adds {
+		return r.door.Whole(ctx)
+	}
+	return r.door, nil
 }
 
 // checkAll runs all checks, and returns a [RowsError] with those that rows violate.
@@ -264,7 +271,7 @@ func (o Rules) checkAll(ctx context.Context, r ruled, questions []question) erro
 }
 
 // rewrite returns the alteration to other keys and what edit does, or nil if nothing changes.
-func (r ruled) rewrite(keys constraint.Keys, edit func(*delta.Alteration) error) (*alteration, error) {
+func (r ruled) rewrite(table access.Writable, keys constraint.Keys, edit func(*delta.Alteration) error) (*alteration, error) {
 	alter := r.snap.Alter()
 	if err := edit(alter); err != nil {
 		return nil, err
@@ -279,11 +286,11 @@ func (r ruled) rewrite(keys constraint.Keys, edit func(*delta.Alteration) error)
 	if err := alter.Annotate(schema, properties); err != nil {
 		return nil, err
 	}
-	return r.outcome(alter)
+	return r.outcome(table, alter)
 }
 
-// outcome returns the alteration to commit, or nil if nothing changes.
-func (r ruled) outcome(alter *delta.Alteration) (*alteration, error) {
+// outcome returns the alteration of a table to commit, or nil if nothing changes.
+func (r ruled) outcome(table access.Writable, alter *delta.Alteration) (*alteration, error) {
 	change, err := alter.Change()
 	if err != nil {
 		return nil, err
@@ -296,5 +303,5 @@ func (r ruled) outcome(alter *delta.Alteration) (*alteration, error) {
 	if text == change.Metadata.SchemaString && maps.Equal(before.Configuration, change.Metadata.Configuration) {
 		return nil, nil
 	}
-	return &alteration{change: change}, nil
+	return &alteration{table: table, change: change}, nil
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
@@ -29,10 +30,9 @@ type RestorePoint struct {
 // [ColumnInUseError] if a policy would govern another column than it does now, or one where
 // it governs none, or if a key, constraint or domain would lack its columns; it is a
 // [RowsError] if restored rows violate a key or constraint, or a domain that all present
-// rows satisfy. Others: catalog.DeniedError for a caller who does not see all of the table,
-// and for one who is not an administrator if the version has a shorter retention of older
-// versions; delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of
-// commits.
+// rows satisfy. Others: access.ErrPartlyVisible; catalog.DeniedError for a caller who is not an
+// administrator if the version has a shorter retention of older versions;
+// delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of commits.
 func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (Altered, error) {
 	var at delta.At
 	switch {
@@ -57,8 +57,9 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 		if r.table.DeltaID != held {
 			return nil, access.ErrTableIdentity
 		}
-		if !r.view.Whole() {
-			return nil, access.ErrRowsFiltered
+		table, err := r.door.Whole(ctx)
+		if err != nil {
+			return nil, err
 		}
 		then, err := r.view.At(ctx, at)
 		if err != nil {
@@ -68,8 +69,9 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 		if target.Version() == r.snap.Version() {
 			return nil, nil
 		}
-		if !then.Whole() {
-			return nil, access.ErrRowsFiltered
+		// The policies may apply to columns that only that version has.
+		if whole, err := then.MayChangeWhole(ctx); err != nil || !whole {
+			return nil, errors.Join(err, access.ErrPartlyVisible)
 		}
 		if err := then.CheckRows(ctx); err != nil {
 			return nil, err
@@ -93,7 +95,7 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 			return nil, err
 		}
 		txn, _, err := r.snap.RestoreAs(ctx, target, as, delta.Operation{UserID: string(r.actor.User), UserName: r.actor.Email})
-		return &alteration{txn: txn, publish: func(ctx context.Context) (*delta.Snapshot, error) {
+		return &alteration{table: table, txn: txn, publish: func(ctx context.Context) (*delta.Snapshot, error) {
 			return lease.Commit(ctx, domains, txn)
 		}}, err
 	})
@@ -104,7 +106,11 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 // historical version needs: a vacuum that begins later deletes nothing meanwhile, and during one
 // that has begun nothing is restored. Only then does a check for the files prove anything.
 func (o Rules) restoring(ctx context.Context, r ruled) (context.Context, *write.Lease, error) {
-	writing, lease, err := o.Leases.Begin(ctx, r.table, catalog.WriteRestore)
+	table, err := r.door.Whole(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	writing, lease, err := o.Leases.Begin(ctx, table, catalog.WriteRestore)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -19,9 +20,8 @@ import (
 )
 
 // Rules changes the columns of a table, and what its rows must satisfy: nullability, keys and
-// CHECK constraints. A new rule is checked against all rows, whoever asks. A caller who does
-// not see all rows learns only whether they satisfy NOT NULL and the keys that others made,
-// and can neither make a key nor have a constraint validated.
+// CHECK constraints. A new rule is checked against all rows, so only callers who may change the
+// whole table can make one: see [access.WholeTable].
 type Rules struct {
 	Store   catalog.Store
 	Tables  access.Tables
@@ -43,6 +43,8 @@ type ruled struct {
 	table catalog.LocatedTable
 	snap  *delta.Snapshot
 	view  access.Table
+	// door is set by [Rules.find].
+	door access.Changeable
 	// domains are the rules of domains that questions are about.
 	domains write.TableRules
 }
@@ -57,7 +59,14 @@ func (o Rules) find(ctx context.Context, path access.Path) (ruled, error) {
 	if err := o.Confirmed(); err != nil {
 		return ruled{}, err
 	}
-	return o.open(ctx, access.Ref{Path: path, Scope: auth.ScopeTablesModify})
+	a, err := caller.From(ctx)
+	if err != nil {
+		return ruled{}, err
+	}
+	door, err := o.Tables.OpenChangeable(ctx, a, access.Ref{Path: path, Scope: auth.ScopeTablesModify})
+	r := ruledBy(door.AsSeen())
+	r.door = door
+	return r, err
 }
 
 func (o Rules) open(ctx context.Context, ref access.Ref) (ruled, error) {
@@ -69,8 +78,15 @@ func (o Rules) open(ctx context.Context, ref access.Ref) (ruled, error) {
 	return ruledBy(t), err
 }
 
+// forColumn returns the door for a change of one column.
+func (r ruled) forColumn(ctx context.Context, name string) (access.Changeable, error) {
+	return r.door.ForColumns(ctx, func(column string) bool { return strings.EqualFold(column, name) })
+}
+
 // alteration is a change of the table at one version.
 type alteration struct {
+	// table is the table for the class of the change.
+	table access.Writable
 	// change is the new metadata, unless txn has everything to commit, with publish.
 	change delta.Change
 	txn    *delta.Txn
@@ -137,7 +153,7 @@ func (o Rules) commit(ctx context.Context, r ruled, a alteration) (*delta.Snapsh
 	if a.everyRow {
 		txn.ReadWholeTable()
 	}
-	committing, lease, err := o.Leases.Begin(ctx, r.table, catalog.WriteRows)
+	committing, lease, err := o.Leases.Begin(ctx, a.table, catalog.WriteRows)
 	if err != nil {
 		return nil, err
 	}

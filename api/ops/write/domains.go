@@ -228,7 +228,7 @@ func (o *Domains) openSource(ctx context.Context, t access.Table, from catalog.D
 		return access.Table{}, sourceError(err)
 	}
 	source, err := o.tables.OpenUnfiltered(ctx, located)
-	return source, sourceError(err)
+	return source.AsSeen(), sourceError(err)
 }
 
 // read sets the rule for an open source.

@@ -182,7 +182,7 @@ func TestReplaceValue(t *testing.T) {
 	seen, err := p.Tables.Open(p.admin, p.Caller(p.admin), access.Ref{Path: p.Path("visits")})
 	require.NoError(t, err)
 	count := func(v write.ColumnValue) [2]int64 {
-		all, err := p.Writes.CountValue(t.Context(), unfiltered, v)
+		all, err := p.Writes.CountValue(t.Context(), unfiltered.AsSeen(), v)
 		require.NoError(t, err)
 		visible, err := p.Writes.CountValue(t.Context(), seen, v)
 		require.NoError(t, err)
@@ -193,14 +193,14 @@ func TestReplaceValue(t *testing.T) {
 	require.Equal(t, [2]int64{}, count(write.ColumnValue{Column: "lost", Value: "Wien"}))
 
 	d.Domain.Kind = catalog.DomainFixed
-	found, err := p.Writes.Outside(t.Context(), unfiltered, d, []catalog.DomainValue{{Value: "Linz"}})
+	found, err := p.Writes.Outside(t.Context(), unfiltered.AsSeen(), d, []catalog.DomainValue{{Value: "Linz"}})
 	require.NoError(t, err)
 	require.Equal(t, write.Outside{Rows: 2, Values: []string{"Wien"}}, found)
 	found, err = p.Writes.Outside(t.Context(), seen, d, []catalog.DomainValue{{Value: "Linz"}})
 	require.NoError(t, err)
 	require.Equal(t, write.Outside{Rows: 1, Values: []string{"Wien"}}, found)
 
-	change := write.Replacement{Table: p.table("visits"), To: "Vienna", By: p.Org.Owner, ByName: "owner",
+	change := write.Replacement{Table: unfiltered, To: "Vienna", By: p.Org.Owner, ByName: "owner",
 		ColumnValue: write.ColumnValue{Column: "city", Value: "Wien", ParentColumn: "country", Parent: "AT"}}
 	done, err := p.Writes.ReplaceValue(t.Context(), change)
 	require.NoError(t, err)
@@ -318,7 +318,7 @@ func (p places) narrow(located catalog.LocatedTable, target catalog.DomainTarget
 		return 0, err
 	}
 	for {
-		n, err := p.Writes.CountValue(p.system, t, write.ColumnValue{Column: "city", Value: value.Value})
+		n, err := p.Writes.CountValue(p.system, t.AsSeen(), write.ColumnValue{Column: "city", Value: value.Value})
 		if !errors.Is(err, sessions.ErrBusy) {
 			return n, err
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -75,6 +76,7 @@ type Lease struct {
 	leases Leases
 	id     catalog.WriteLeaseID
 	table  catalog.LocatedTable
+	rights access.Writable
 	// stop ends the renewal and the context of the write.
 	stop func()
 	// system is for requests to the catalog, also after a cancellation.
@@ -87,7 +89,13 @@ type Lease struct {
 // ends with the cause [ErrLeaseLost] when the lease cannot be kept. [Lease.End] must be
 // called. It returns [catalog.ErrTableMoving] for a table that is being moved, or was moved
 // after the catalog resolved it; a move that begins later waits for the lease.
-func (l Leases) Begin(ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind) (context.Context, *Lease, error) {
+func (l Leases) Begin(ctx context.Context, writable access.Writable, kind catalog.WriteKind) (context.Context, *Lease, error) {
+	return l.begin(ctx, writable.Located(), writable, kind)
+}
+
+func (l Leases) begin(
+	ctx context.Context, table catalog.LocatedTable, rights access.Writable, kind catalog.WriteKind,
+) (context.Context, *Lease, error) {
 	l.Beat, l.Grace = cmp.Or(l.Beat, leaseBeat), cmp.Or(l.Grace, leaseGrace)
 	system := authz.System(context.WithoutCancel(ctx), "write lease")
 	begun := time.Now()
@@ -109,7 +117,7 @@ func (l Leases) Begin(ctx context.Context, table catalog.LocatedTable, kind cata
 	beating, stop := context.WithCancel(system)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { l.renew(beating, id, begun, cancel) })
-	return writing, &Lease{leases: l, id: id, table: table, system: system, stop: sync.OnceFunc(func() {
+	return writing, &Lease{leases: l, id: id, table: table, rights: rights, system: system, stop: sync.OnceFunc(func() {
 		stop()
 		renewing.Wait()
 		cancel(nil)
@@ -164,7 +172,12 @@ func (l *Lease) Commit(ctx context.Context, domains int64, attempt Attempt) (*de
 
 // Attempt makes one attempt to commit a change that depends on no domain. If its outcome is
 // unknown, the lease is left to expire, because the commit may still become part of the table.
+//
+// The rights of the caller to the change are judged again first: see [access.Writable].
 func (l *Lease) Attempt(ctx context.Context, attempt Attempt) (*delta.Snapshot, error) {
+	if err := l.rights.Judge(ctx); err != nil {
+		return nil, err
+	}
 	snap, err := attempt.Commit(ctx)
 	l.left = l.left || errors.Is(err, delta.ErrCommitUnknown)
 	return snap, err

@@ -64,7 +64,7 @@ func (l *leases) fail(err error) {
 func TestAWriteKeepsItsLease(t *testing.T) {
 	store := &leases{renewed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
-	writing, done, err := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond}.Begin(ctx,
+	writing, done, err := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond}.BeginLocated(ctx,
 		catalog.LocatedTable{}, catalog.WriteRows)
 	require.NoError(t, err)
 	<-store.renewed
@@ -85,7 +85,7 @@ func TestAWriteKeepsItsLease(t *testing.T) {
 func TestAWriteWaitsForAMove(t *testing.T) {
 	store := &leases{moving: catalog.ErrTableMoving}
 	l := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler)}
-	_, _, err := l.Begin(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
+	_, _, err := l.BeginLocated(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
 	require.ErrorIs(t, err, catalog.ErrTableMoving)
 	require.False(t, store.live)
 }
@@ -102,7 +102,7 @@ func TestAWriteWithoutALeaseEnds(t *testing.T) {
 			store := &leases{}
 			store.fail(c.err)
 			l := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond, Grace: c.grace}
-			writing, done, err := l.Begin(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
+			writing, done, err := l.BeginLocated(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
 			require.NoError(t, err)
 			defer done.End()
 			<-writing.Done()
@@ -132,7 +132,8 @@ func TestALostWriteStaysLost(t *testing.T) {
 			return err
 		},
 		"a restore": func() error {
-			_, restore, err := leases.Begin(ctx, catalog.LocatedTable{Table: catalog.Table{Org: org.ID, DeltaID: table}}, catalog.WriteRestore)
+			located := catalog.LocatedTable{Table: catalog.Table{Org: org.ID, DeltaID: table}}
+			_, restore, err := leases.BeginLocated(ctx, located, catalog.WriteRestore)
 			require.NoError(t, err)
 			defer restore.End()
 			_, err = restore.VacuumUnderWay(ctx)

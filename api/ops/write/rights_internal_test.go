@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -91,7 +92,7 @@ func TestCommitAttemptIsNotEnded(t *testing.T) {
 			defer work.Done()
 			other, probe := revocations.Begin(t.Context(), editor)
 			defer probe.Done()
-			w := &writing{work: work, lease: &Lease{leases: Leases{Store: published{}}, system: t.Context()}}
+			w := &writing{work: work, lease: &Lease{rights: access.SystemTable{}, leases: Leases{Store: published{}}, system: t.Context()}}
 			_, err := w.publish(ctx, attempted(func() (*delta.Snapshot, error) {
 				revocations.Confirmed(members.remove())
 				<-other.Done()

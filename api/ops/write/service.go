@@ -44,7 +44,9 @@ type Service struct {
 	Audit       *caller.Auditor
 	Leases      Leases
 	Metrics     *Metrics
-	Logger      *slog.Logger
+	// Refusals may be nil in tests.
+	Refusals *Refusals
+	Logger   *slog.Logger
 	// Scratch is the directory of files before they are uploaded.
 	Scratch string
 	// StagedBytes bounds the size of the staged rows of one request.
@@ -60,6 +62,9 @@ type Result struct {
 	// Version is the version that the write made; if it changed nothing, the one it read.
 	Version                    int64
 	Inserted, Updated, Deleted int64
+	// KeysUnchecked reports that a dry run has not checked keys, because the caller does not see
+	// all rows that have them.
+	KeysUnchecked bool
 }
 
 // Options are the options of every write.
@@ -94,11 +99,13 @@ type writing struct {
 	lease  *Lease
 	// changes reports whether the write can give a column values; nil means that it can.
 	changes func(column string) bool
-	// unfiltered is set for work of the server, under no policy.
-	unfiltered bool
+	// whole is set for a change of all rows, under no policy: the table that may be changed so.
+	whole access.Writable
 
 	// The fields below are set for every plan.
-	table  access.Table
+	table access.Table
+	// rights are those that the write is judged by before its commit.
+	rights access.Writable
 	basis  access.Basis
 	rules  TableRules
 	target dml.Table
@@ -117,6 +124,9 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 		return Result{}, err
 	}
 	if err := o.Confirmed(); err != nil {
+		return Result{}, err
+	}
+	if err := o.Refusals.check(a.User); err != nil {
 		return Result{}, err
 	}
 	w := &writing{Service: o, actor: a, action: action, options: options, id: uuid.NewString(), scopes: scopes, changes: changes}
@@ -145,6 +155,9 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 		err = w.table.RefuseRead(ctx, revocation.EndedBy(ctx, timedOut(ctx, err)))
 	}
 	o.Metrics.ended(action, err)
+	if w.revealsHiddenRows(ctx, err) {
+		o.Refusals.note(w)
+	}
 	w.record(action, out, time.Since(begun), err)
 	return out, err
 }
@@ -162,7 +175,7 @@ func (w *writing) planUntilCommitted(
 		return Result{}, err
 	}
 	// A vacuum deletes no files of this write until the lease ends.
-	ctx, lease, err := w.Leases.Begin(ctx, w.located, catalog.WriteRows)
+	ctx, lease, err := w.Leases.Begin(ctx, w.rights, catalog.WriteRows)
 	if err != nil {
 		return Result{}, err
 	}
@@ -182,6 +195,7 @@ func (w *writing) planUntilCommitted(
 				w.table.Committed(ctx, result.Snapshot)
 			}
 			out := writtenOf(result)
+			out.KeysUnchecked = w.options.DryRun && !w.table.Whole()
 			return out, w.settle(ctx, out)
 		}
 		twin := errors.Is(err, delta.ErrConcurrentTransaction) && w.application != nil
@@ -241,19 +255,25 @@ func pause(ctx context.Context, n int) error {
 	}
 }
 
+func (w *writing) openTable(ctx context.Context) error {
+	if w.whole != nil {
+		t, err := w.Tables.OpenUnfiltered(ctx, w.located)
+		w.table, w.rights = t.AsSeen(), w.whole
+		return err
+	}
+	t, err := w.Tables.OpenOwnRows(ctx, w.actor, access.Ref{Table: &w.located, Newest: true, Rows: true})
+	w.table, w.rights = t.AsSeen(), t
+	return err
+}
+
 // open opens the newest version as the caller may see and write it.
 func (w *writing) open(ctx context.Context) (err error) {
-	if w.unfiltered {
-		w.table, err = w.Tables.OpenUnfiltered(ctx, w.located)
-	} else {
-		w.table, err = w.Tables.Open(ctx, w.actor, access.Ref{Table: &w.located, Newest: true, Rows: true})
-	}
-	if err != nil {
+	if err := w.openTable(ctx); err != nil {
 		return err
 	}
 	w.located = w.table.Located()
 	var filter sqlfilter.Filter
-	if !w.unfiltered {
+	if w.whole == nil {
 		w.basis = access.BasisOf(w.table)
 		w.watchBasis()
 		if filter, err = w.table.FilterOver(constraint.Alias); err != nil {

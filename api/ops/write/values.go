@@ -35,7 +35,9 @@ type ColumnValue struct {
 
 // Replacement gives all rows with a value another one.
 type Replacement struct {
-	Table catalog.LocatedTable
+	// Table is an [access.WholeTable], or an [access.SystemTable] where the server finishes
+	// what it cannot undo.
+	Table access.Writable
 	ColumnValue
 	// To is the new value, in canonical text.
 	To string
@@ -45,7 +47,7 @@ type Replacement struct {
 }
 
 // ReplaceValue gives every row of the table with a value another one, in one commit, under
-// no policy: it is for use cases that have decided that the caller may do so. All rules of
+// no policy. The rights of r.Table are judged again before the commit. All rules of
 // the table hold as for other writes. It returns the version, the newest one if no row has
 // the value, and the number of rows. Errors: those of [Service.Update]; rows that break a
 // rule are a [dml.RowsError], which must not be shown to callers who do not see all rows.
@@ -53,8 +55,8 @@ func (o Service) ReplaceValue(ctx context.Context, r Replacement) (out Result, e
 	if err := o.Confirmed(); err != nil {
 		return Result{}, err
 	}
-	w := &writing{Service: o, actor: caller.Identity{Org: r.Table.Org, User: r.By}, action: "rows.replace", id: uuid.NewString(),
-		located: r.Table, unfiltered: true}
+	w := &writing{Service: o, actor: caller.Identity{Org: r.Table.Located().Org, User: r.By}, action: "rows.replace", id: uuid.NewString(),
+		located: r.Table.Located(), whole: r.Table}
 	w.actor.Email = r.ByName
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()

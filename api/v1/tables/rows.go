@@ -17,10 +17,16 @@ type written struct {
 	Inserted int64 `json:"inserted"`
 	Updated  int64 `json:"updated"`
 	Deleted  int64 `json:"deleted"`
+
+	KeysChecked *bool `json:"keysChecked,omitempty" doc:"For a dry run: false if keys were not compared with rows of the table, because the caller does not see all of them"`
 }
 
 func writtenOf(w write.Result) written {
-	return written{Version: w.Version, Inserted: w.Inserted, Updated: w.Updated, Deleted: w.Deleted}
+	out := written{Version: w.Version, Inserted: w.Inserted, Updated: w.Updated, Deleted: w.Deleted}
+	if w.KeysUnchecked {
+		out.KeysChecked = new(bool)
+	}
+	return out
 }
 
 // WriteQuery holds the query parameters of every change of rows.

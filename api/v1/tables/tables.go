@@ -132,6 +132,7 @@ type resolved struct {
 
 type effectivePolicies struct {
 	Restricted bool                       `json:"restricted" doc:"Whether some rows may be hidden from the caller"`
+	WholeTable bool                       `json:"wholeTable" doc:"Whether the caller may make changes of the whole table"`
 	Policies   []policies.EffectivePolicy `json:"policies" doc:"Kinds and columns, not texts"`
 }
 
@@ -168,10 +169,13 @@ func Routes(api huma.API, tables access.Tables) {
 		})
 	v1.Add(api, read.With("GET", v1.TableBase+"/effective-policies", "listEffectivePolicies", "Which policies apply to the caller"),
 		func(ctx context.Context, in *v1.TablePath) (effectivePolicies, error) {
-			restricted, list, err := tables.EffectivePolicies(ctx, in.Path())
-			return effectivePolicies{Restricted: restricted, Policies: v1.Map(list, func(p access.EffectivePolicy) policies.EffectivePolicy {
-				return policies.EffectivePolicy{Kind: string(p.Kind), ColumnName: v1.Pointer(p.Column)}
-			})}, err
+			e, err := tables.EffectivePolicies(ctx, in.Path())
+			return effectivePolicies{
+				Restricted: e.Restricted, WholeTable: e.WholeTable,
+				Policies: v1.Map(e.Policies, func(p access.EffectivePolicy) policies.EffectivePolicy {
+					return policies.EffectivePolicy{Kind: string(p.Kind), ColumnName: v1.Pointer(p.Column)}
+				}),
+			}, err
 		})
 	v1.Add(api, modify.With("PATCH", v1.TableBase, "renameTable",
 		"Rename a table").Describe("In the catalog only; data and rules stay with the table."),

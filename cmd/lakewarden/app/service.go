@@ -230,7 +230,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	dropDeleted(background, store, deletions, data, stored, analyses.Cache, log, parts)
 	purgeOrganisations(background, store, auditor, log, parts)
 	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, identity.Clients{Store: store}
-	sharing := newSharing(background, settings, store, discovery, auditor, log, parts)
+	sharing := newSharing(background, settings, store, tables, discovery, auditor, log, parts)
 	router, _ := api.NewRouter(api.Deps{
 		Lifecycles: identity.Organisations{Store: store, Audit: auditor}, Self: identity.Self{Store: store},
 		Users: identity.Users{Store: store, Invitations: people.Invitations}, Invitations: people.Invitations,
@@ -244,7 +244,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		},
 		Keys: apiKeys, Organisations: admin.Organisations{Store: store, SandboxRoot: settings.SandboxRoot},
 		Members: admin.Members{Store: store}, Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
-		Storage: newStorageConfigs(store, buckets, discovery, auditor),
+		Storage: newStorageConfigs(store, tables, buckets, discovery, auditor),
 		Sharing: sharing,
 		Moves: newMoves(background, settings, opts.Holder, store, queries, data, operations, leases, deletions, sharing, registry, log,
 			parts),
@@ -293,8 +293,9 @@ func newQueries(
 	parts.OnClose(pool.Close)
 	data := lake.New(buckets, delta.Options{EngineInfo: "Lakewarden/" + opts.Version})
 	data.Measure(registry)
-	tables := access.New(store, data, access.Options{Keys: buckets.Remote.Keys, Permissions: store, Dropped: deletions.Dropped,
-		ReadLog: opts.ReadLog})
+	tables := access.New(store, data, access.Options{
+		Keys: buckets.Remote.Keys, Permissions: store, Dropped: deletions.Dropped, Registerer: registry, Audit: auditor, ReadLog: opts.ReadLog,
+	})
 	queries := &query.Service{
 		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor,
 		Confirmed: epochs.Check, Revocations: revocations,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	storageops "github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -17,10 +18,10 @@ import (
 
 // newStorageConfigs returns the use cases of storage configurations.
 func newStorageConfigs(
-	store *authz.Store, buckets stores.Buckets, discovery storageops.Discovery, auditor *caller.Auditor,
+	store *authz.Store, tables access.Tables, buckets stores.Buckets, discovery storageops.Discovery, auditor *caller.Auditor,
 ) storageops.Configs {
 	return storageops.Configs{
-		Discovery: discovery, Store: store, LocalRoots: buckets.Roots.For, Kinds: buckets.Remote.Kinds, Seal: buckets.Remote.Seal,
+		Discovery: discovery, Store: store, Tables: tables, LocalRoots: buckets.Roots.For, Kinds: buckets.Remote.Kinds, Seal: buckets.Remote.Seal,
 		Ambient: buckets.Remote.Ambient, Audit: auditor, Now: time.Now,
 	}
 }
@@ -41,10 +42,10 @@ func countCredentials(ctx context.Context, store *authz.Store, registry promethe
 // newSharing returns the attach of storage configurations. Their tables are discovered in
 // the background.
 func newSharing(
-	background context.Context, settings config.Settings, store *authz.Store, discovery storageops.Discovery, auditor *caller.Auditor,
-	log *slog.Logger, parts *lifecycle.Group,
+	background context.Context, settings config.Settings, store *authz.Store, tables access.Tables, discovery storageops.Discovery,
+	auditor *caller.Auditor, log *slog.Logger, parts *lifecycle.Group,
 ) storageops.Sharing {
 	refresher := storageops.NewRefresher(discovery, log)
 	parts.Background(background, refresher.Run)
-	return storageops.Sharing{Store: store, Audit: auditor, Window: settings.UndoWindow, Refresh: refresher.Refresh}
+	return storageops.Sharing{Store: store, Tables: tables, Audit: auditor, Window: settings.UndoWindow, Refresh: refresher.Refresh}
 }

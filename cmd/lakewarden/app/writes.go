@@ -41,7 +41,7 @@ func newWrites(
 		Store: store, Tables: queries.Tables, Domains: write.NewDomains(store, queries.Tables), Queries: queries,
 		Parser: queries.Plans.Parser(), Pool: queries.Pool,
 		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit,
-		Leases: leases, Metrics: write.NewMetrics(registry), Logger: log,
+		Leases: leases, Metrics: write.NewMetrics(registry), Refusals: write.NewRefusals(queries.Audit, registry), Logger: log,
 		Scratch: dir, StagedBytes: settings.TempBytes * config.MiB, BodyRows: settings.BodyRows, Timeout: settings.MaxTimeout,
 	}
 	parts.Every(background, forgetKeysEvery, func(ctx context.Context) {

@@ -1,0 +1,305 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/memo"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Writable is a table that its holder may change. The type says which class of changes the
+// caller may make: [OwnRows], [Changeable], [WholeTable], [Registration] or [SystemTable]. A
+// [Table], which is for reading, is not Writable.
+type Writable interface {
+	// Located returns the table's record in the catalog.
+	Located() catalog.LocatedTable
+	// Judge returns an error if the caller may no longer make changes of the class. It reads
+	// the rules anew. A change that takes long is judged again before its commit.
+	Judge(ctx context.Context) error
+	writable()
+}
+
+// seenTable is the Table in the other types. The name keeps the field private, so that no other
+// package can make a value of these types from a Table.
+type seenTable = Table
+
+// AsSeen returns the table as its caller sees it, for reading.
+func (t Table) AsSeen() Table { return t }
+
+// OwnRows is a table in which the caller changes rows that it sees. New rows must satisfy its
+// row filter. Only [Tables.OpenOwnRows] makes one.
+type OwnRows struct{ seenTable }
+
+// Changeable is a table of which the caller changes what neither depends on hidden rows nor
+// has an effect on who sees them, such as a comment or the layout of files. Only
+// [Tables.OpenChangeable] makes one. Other changes need [Changeable.ForColumns] or
+// [Changeable.Whole].
+type Changeable struct {
+	seenTable
+	// concerns selects the columns that the change is about; nil means none.
+	concerns func(column string) bool
+}
+
+// WholeTable is a table that the caller changes regardless of who sees which row: all rows, or
+// what all rows must satisfy. The work runs on all rows; what the reply says about rows comes
+// from the caller's view, which it has the methods of. Only [Changeable.Whole] makes one.
+type WholeTable struct{ seenTable }
+
+// Registration is a table in the catalog that the caller changes as a whole, whether or not its
+// log can be read. Only [Tables.OpenRegistration] makes one.
+type Registration struct {
+	tables  Tables
+	caller  caller.Identity
+	located catalog.LocatedTable
+}
+
+// SystemTable is a table that the server itself reads or changes, under no policy. Nothing of
+// it may reach a caller. Only [Tables.OpenUnfiltered] makes one.
+type SystemTable struct{ seenTable }
+
+func (OwnRows) writable()      {}
+func (Changeable) writable()   {}
+func (WholeTable) writable()   {}
+func (Registration) writable() {}
+func (SystemTable) writable()  {}
+
+// OpenOwnRows is [Tables.Open] for a caller who changes rows.
+func (o Tables) OpenOwnRows(ctx context.Context, a caller.Identity, ref Ref) (OwnRows, error) {
+	t, err := o.Open(ctx, a, ref)
+	return OwnRows{t}, err
+}
+
+// OpenChangeable is [Tables.Open] for a caller who changes the table and not its rows.
+func (o Tables) OpenChangeable(ctx context.Context, a caller.Identity, ref Ref) (Changeable, error) {
+	t, err := o.Open(ctx, a, ref)
+	return Changeable{seenTable: t}, err
+}
+
+// OpenRegistration returns a table for a caller who may change it as a whole. Error:
+// [ErrPartlyVisible].
+func (o Tables) OpenRegistration(ctx context.Context, a caller.Identity, located catalog.LocatedTable) (Registration, error) {
+	r := Registration{o, a, located}
+	why, err := r.judge(ctx)
+	return r, o.note(a, located, why, err)
+}
+
+// JudgeRegistrations returns [ErrPartlyVisible] unless the caller may change each table of a
+// configuration as a whole. Without states it judges the tables that are not dropped.
+func (o Tables) JudgeRegistrations(ctx context.Context, a caller.Identity, config catalog.ConfigID, states ...catalog.TableState) error {
+	filter := catalog.TableFilter{Config: config, States: states}
+	if len(states) == 0 {
+		filter.States = []catalog.TableState{catalog.TableLive, catalog.TableVanished, catalog.TableIdentityChanged}
+	}
+	system := authz.System(ctx, "tables of a configuration")
+	var batch []catalog.LocatedTable
+	judge := func() error {
+		held, err := o.currentRules(ctx, a, batch)
+		for i := 0; err == nil && i < len(batch); i++ {
+			r := Registration{o, a, batch[i]}
+			var why basis
+			why, err = r.judgeUnder(ctx, held)
+			err = o.note(a, r.located, why, err)
+		}
+		batch = batch[:0]
+		return err
+	}
+	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+		return o.store.ListTables(system, catalog.SystemViewer(a.Org), filter, page)
+	}, func(t catalog.LocatedTable) error {
+		if batch = append(batch, t); len(batch) < judgedAtOnce {
+			return nil
+		}
+		return judge()
+	})
+	if err == nil && len(batch) > 0 {
+		err = judge()
+	}
+	return err
+}
+
+// judgedAtOnce is the number of tables whose policies are read at once.
+const judgedAtOnce = 256
+
+// Located returns the table's record in the catalog.
+func (r Registration) Located() catalog.LocatedTable { return r.located }
+
+// Judge returns nil: running writes of rows are held to their basis by the watcher of running
+// work. See [Tables.CheckBasis].
+func (OwnRows) Judge(context.Context) error { return nil }
+
+// Judge returns nil.
+func (SystemTable) Judge(context.Context) error { return nil }
+
+// Judge returns [ErrPartlyVisible] if a policy now reads a column that the change is about, and
+// the caller may not change the whole table.
+func (c Changeable) Judge(ctx context.Context) error {
+	_, err := c.judge(ctx)
+	return err
+}
+
+// Judge returns [ErrPartlyVisible] if the caller may no longer change the whole table.
+func (t WholeTable) Judge(ctx context.Context) error {
+	_, err := t.judgeWhole(ctx)
+	return err
+}
+
+// Judge returns [ErrPartlyVisible] if the caller may no longer change the whole table.
+func (r Registration) Judge(ctx context.Context) error {
+	_, err := r.judge(ctx)
+	return err
+}
+
+// Whole returns the table for a change of the whole table. The caller must see every row and
+// column unmasked, by the policies and not by the rows, or hold rls_policies:write, with which
+// it could change the policies. Error: [ErrPartlyVisible].
+func (c Changeable) Whole(ctx context.Context) (WholeTable, error) {
+	why, err := c.judgeWhole(ctx)
+	return WholeTable{c.seenTable}, c.tables.note(c.caller, c.located, why, err)
+}
+
+// MayChangeWhole reports whether [Changeable.Whole] would succeed.
+func (t Table) MayChangeWhole(ctx context.Context) (bool, error) {
+	_, err := t.judgeWhole(ctx)
+	if errors.Is(err, ErrPartlyVisible) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ForColumns returns the table for a change that is about the columns that concerns selects. If
+// a policy reads one of them, the change is one of the whole table. Error: [ErrPartlyVisible].
+func (c Changeable) ForColumns(ctx context.Context, concerns func(column string) bool) (Changeable, error) {
+	c.concerns = concerns
+	why, err := c.judge(ctx)
+	return c, c.tables.note(c.caller, c.located, why, err)
+}
+
+// basis is why a caller may change a whole table.
+type basis int
+
+const (
+	// seesWhole: its policies hide and mask nothing, or the change does not need it.
+	seesWhole basis = iota
+	// changesPolicies: it holds rls_policies:write.
+	changesPolicies
+)
+
+func (c Changeable) judge(ctx context.Context) (basis, error) {
+	if c.concerns == nil {
+		return seesWhole, nil
+	}
+	read, err := c.PolicyReads(ctx, c.concerns)
+	if err != nil || !read {
+		return seesWhole, err
+	}
+	return c.judgeWhole(ctx)
+}
+
+// PolicyReads reports whether a policy, enabled or not, is about one of the columns that
+// concerns selects, or decides by it.
+func (t Table) PolicyReads(ctx context.Context, concerns func(column string) bool) (bool, error) {
+	policies, err := t.tables.PoliciesAbout(ctx, t.located)
+	return slices.ContainsFunc(t.AllColumns(), func(column engine.Column) bool {
+		return concerns(column.Name) && readBy(policies, column.Name)
+	}), err
+}
+
+// judgeWhole judges by the rules of now, and by the columns of the version that was opened.
+func (t Table) judgeWhole(ctx context.Context) (basis, error) {
+	held, err := t.tables.currentRules(ctx, t.caller, t.governed())
+	if err != nil {
+		return seesWhole, err
+	}
+	if t.tableVersion.showsAll(held.policies, held.subject) {
+		return seesWhole, nil
+	}
+	return mayChangePolicies(t.caller, held.subject)
+}
+
+func (r Registration) judge(ctx context.Context) (basis, error) {
+	held, err := r.tables.currentRules(ctx, r.caller, []catalog.LocatedTable{r.located})
+	if err != nil {
+		return seesWhole, err
+	}
+	return r.judgeUnder(ctx, held)
+}
+
+// judgeUnder reads the table's log only if a policy could apply and the caller may not change
+// policies.
+func (r Registration) judgeUnder(ctx context.Context, held rules) (basis, error) {
+	if held.policies = held.policies.of(r.located.DeltaID); len(held.policies) == 0 {
+		return seesWhole, nil
+	}
+	why, denied := mayChangePolicies(r.caller, held.subject)
+	if denied == nil {
+		return why, nil
+	}
+	snap, err := r.tables.lake.Any(ctx, r.located.StorageConfig, r.located.Path)
+	if err == nil && snap.TableID() == string(r.located.DeltaID) {
+		if (tableVersion{located: r.located, snap: snap, head: snap}).showsAll(held.policies, held.subject) {
+			return seesWhole, nil
+		}
+		return seesWhole, denied
+	}
+	whole, err := held.showAnyColumns()
+	if err == nil && !whole {
+		err = denied
+	}
+	return seesWhole, err
+}
+
+// currentRules returns the rules of the caller at the current epoch.
+func (o Tables) currentRules(ctx context.Context, a caller.Identity, tables []catalog.LocatedTable) (rules, error) {
+	ctx = authz.System(ctx, "changes of whole tables")
+	v, err := memo.NewEpochView(ctx, o.store)
+	if err != nil {
+		return rules{}, err
+	}
+	held, err := rulesAt(ctx, o.store, a, v, tables, nil)
+	if errors.Is(err, catalog.ErrNotFound) { // the caller is not a member any more
+		err = ErrPartlyVisible
+	}
+	return held, err
+}
+
+// mayChangePolicies returns [ErrPartlyVisible] unless the caller holds rls_policies:write, by
+// its credential and by the role that it has now.
+func mayChangePolicies(a caller.Identity, member Subject) (basis, error) {
+	if a.Scopes.Has(auth.ScopePoliciesWrite) && auth.Role(member.Role).Scopes().Has(auth.ScopePoliciesWrite) {
+		return changesPolicies, nil
+	}
+	return seesWhole, ErrPartlyVisible
+}
+
+// note counts refusals, and records in the audit log who changes a table of which it does not
+// see everything. It returns err.
+func (o Tables) note(a caller.Identity, t catalog.LocatedTable, why basis, err error) error {
+	switch {
+	case errors.Is(err, ErrPartlyVisible):
+		if o.denials != nil {
+			o.denials.Inc()
+		}
+	case err == nil && why == changesPolicies && o.audit != nil:
+		entry := caller.NewEntry(a, "table.changed_beyond_own_view", "table/"+string(t.DeltaID), catalog.OutcomeAllow)
+		o.audit.Record(entry)
+	}
+	return err
+}
+
+// newDenials registers lakewarden_partly_visible_denials_total.
+func newDenials(registerer prometheus.Registerer) prometheus.Counter {
+	denials := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "lakewarden_partly_visible_denials_total",
+		Help: "Changes of whole tables that were refused because the caller sees only a part.",
+	})
+	registerer.MustRegister(denials)
+	return denials
+}

@@ -1,0 +1,132 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/dml"
+)
+
+// RefusalsPerMinute is how many writes of a user may be refused within a minute because of rows
+// that the user does not see.
+const RefusalsPerMinute = 20
+
+// Refusals limits what users learn of rows that they do not see from the keys and references
+// that a write checks against all rows. It counts on one replica, and is safe for concurrent use.
+type Refusals struct {
+	audit *caller.Auditor
+	total prometheus.Counter
+
+	mu sync.Mutex
+	of map[catalog.UserID]*rate.Limiter
+}
+
+// NewRefusals registers lakewarden_hidden_row_refusals_total.
+func NewRefusals(audit *caller.Auditor, registerer prometheus.Registerer) *Refusals {
+	r := &Refusals{audit: audit, of: map[catalog.UserID]*rate.Limiter{}, total: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "lakewarden_hidden_row_refusals_total",
+		Help: "Writes that were refused because of keys or references, for callers who do not see all rows that these were checked against.",
+	})}
+	registerer.MustRegister(r.total)
+	return r
+}
+
+// RefusalsError is returned while a user has had too many such refusals: 429.
+type RefusalsError struct{ wait time.Duration }
+
+// Error implements error.
+func (e *RefusalsError) Error() string { return "too many writes of the user were refused" }
+
+// ProblemCode names the line in the table of errors.
+func (e *RefusalsError) ProblemCode() string { return "too_many_refusals" }
+
+// RetryIn is the time after which the user's next write is executed.
+func (e *RefusalsError) RetryIn() time.Duration { return e.wait }
+
+// maxRefused bounds the users whose refusals are counted.
+const maxRefused = 10_000
+
+func (r *Refusals) limiter(user catalog.UserID) *rate.Limiter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l, ok := r.of[user]
+	if !ok {
+		if len(r.of) >= maxRefused {
+			for user, l := range r.of {
+				if l.Tokens() >= RefusalsPerMinute {
+					delete(r.of, user)
+				}
+			}
+		}
+		l = rate.NewLimiter(rate.Every(time.Minute/RefusalsPerMinute), RefusalsPerMinute)
+		r.of[user] = l
+	}
+	return l
+}
+
+// check returns a [RefusalsError] for a user who has had too many refusals.
+func (r *Refusals) check(user catalog.UserID) error {
+	if r == nil {
+		return nil
+	}
+	l := r.limiter(user)
+	if tokens := l.Tokens(); tokens < 1 {
+		return &RefusalsError{time.Duration((1 - tokens) * float64(time.Minute/RefusalsPerMinute))}
+	}
+	return nil
+}
+
+// note counts and records a write that was refused because of rows that its caller does not
+// see.
+func (r *Refusals) note(w *writing) {
+	if r == nil {
+		return
+	}
+	r.limiter(w.actor.User).Allow()
+	r.total.Inc()
+	entry := caller.NewEntry(w.actor, "rows.probed", "table/"+string(w.located.DeltaID), catalog.OutcomeDeny)
+	r.audit.Record(entry)
+}
+
+// revealsHiddenRows reports whether the outcome of a write depends on rows that its caller does
+// not see: a key of the table, or the values of a table that a domain refers to.
+func (w *writing) revealsHiddenRows(ctx context.Context, err error) bool {
+	if w.whole != nil || err == nil {
+		return false
+	}
+	var rows *dml.RowsError
+	switch {
+	case errors.Is(err, dml.ErrHiddenMatch), errors.As(err, &rows) && rows.Kind == dml.KeyTaken:
+		return !w.table.Whole()
+	case rows != nil && rows.Kind == dml.BrokenRule:
+		return w.readsHiddenSource(ctx)
+	}
+	return false
+}
+
+// readsHiddenSource reports whether a domain of the table takes its values from a table of which
+// the caller does not see everything.
+func (w *writing) readsHiddenSource(ctx context.Context) bool {
+	for _, c := range w.rules.Columns {
+		if c.Of.Domain.Source == nil {
+			continue
+		}
+		located, err := w.Tables.DomainSource(ctx, w.actor.Org, *c.Of.Domain.Source)
+		if err != nil {
+			continue // the rule then refuses every value
+		}
+		source, err := w.Tables.Open(ctx, w.actor, access.Ref{Table: &located})
+		if err != nil || !source.Whole() {
+			return true
+		}
+	}
+	return false
+}

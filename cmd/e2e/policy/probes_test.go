@@ -1,0 +1,97 @@
+package policy_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+)
+
+// TestDryRunsTellNothingOfHiddenKeys makes dry runs over two tables that differ in hidden rows
+// only: one has the key that is tried in a hidden row.
+func TestDryRunsTellNothingOfHiddenKeys(t *testing.T) {
+	t.Parallel()
+	s, ben, path, other := hiding(t)
+	for _, table := range []string{path, other} {
+		s.Admin.OK("PUT", table+"/primary-key", object{"columns": list{"id"}})
+	}
+	rows := object{"rows": list{object{"id": 2, "tenant": "a", "note": "tried"}}} // a hidden row of one table has 2
+	for _, below := range []string{"/rows?dry_run=true", "/rows/merge?dry_run=true", "/rows/merge?dry_run=true&when_matched=ignore"} {
+		r := answersAlike(ben, "POST", path, other, below, rows)
+		require.Equal(t, 200, r.Status, "%s", r.Body)
+		require.Equal(t, false, r.JSON(t)["keysChecked"], below)
+		require.Equal(t, 1.0, r.JSON(t)["inserted"], below)
+	}
+	twice := object{"rows": list{object{"id": 5, "tenant": "a"}, object{"id": 5, "tenant": "a"}}}
+	code, _ := answersAlike(ben, "POST", path, other, "/rows?dry_run=true", twice).Problem(t, 422)
+	require.Equal(t, "duplicate_key", code, "the rows of the request are compared with each other")
+
+	key := s.Admin.Call("POST", path+"/rows?dry_run=true", object{"rows": list{object{"id": 2, "tenant": "b"}}})
+	code, _ = key.Problem(t, 409)
+	require.Equal(t, "key_conflict", code, "who sees all rows has the keys checked")
+	require.NotContains(t, s.Admin.OK("POST", path+"/rows?dry_run=true", object{"rows": list{object{"id": 3}}}), "keysChecked")
+}
+
+// TestRefusalsBecauseOfHiddenRowsAreLimited checks that a caller with a row filter cannot try keys
+// without end, that the audit log has the attempts, and that others are not concerned.
+func TestRefusalsBecauseOfHiddenRowsAreLimited(t *testing.T) {
+	t.Parallel()
+	s, ben, path, _ := hiding(t)
+	s.Admin.OK("PUT", path+"/primary-key", object{"columns": list{"id"}})
+	limit := int(s.Admin.OK("GET", "/v1/limits", nil)["hidden_row_refusals_per_minute"].(float64))
+	try := func(c *harness.Client) harness.Reply {
+		return c.Call("POST", path+"/rows", object{"rows": list{object{"id": 2, "tenant": "a"}}})
+	}
+	refused := 0
+	for r := try(ben); r.Status != 429; r = try(ben) { // the limit refills while the test runs
+		code, _ := r.Problem(t, 409)
+		require.Equal(t, "key_conflict", code)
+		refused++
+		require.Less(t, refused, 100*limit)
+	}
+	require.GreaterOrEqual(t, refused, limit)
+	r := ben.Call("POST", path+"/rows/update", object{"where": "true", "set": object{"note": "'x'"}})
+	if r.Status == 429 { // unless a second has passed
+		code, _ := r.Problem(t, 429)
+		require.Equal(t, "too_many_refusals", code)
+		wait, err := strconv.Atoi(r.Header.Get("Retry-After"))
+		require.NoError(t, err)
+		require.Positive(t, wait)
+	}
+	for range 2 * limit { // who sees all rows learns nothing by a conflict
+		code, _ := try(s.Admin).Problem(t, 409)
+		require.Equal(t, "key_conflict", code)
+	}
+	require.GreaterOrEqual(t, s.Metric(t, "lakewarden_hidden_row_refusals_total"), float64(limit))
+	require.Eventually(t, func() bool {
+		found := s.Admin.OK("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/audit?page_size=1000&action=rows.probed", nil)["entries"].(list)
+		for _, e := range found {
+			require.Equal(t, list{ben.User, "deny"}, list{e.(object)["userId"], e.(object)["outcome"]})
+		}
+		return len(found) >= refused
+	}, time.Minute, 100*time.Millisecond)
+}
+
+// TestChangesOfValuesAreAudited checks that an administrator can list past changes of values by
+// callers who did not see all rows.
+func TestChangesOfValuesAreAudited(t *testing.T) {
+	t.Parallel()
+	s, _, path, _ := hiding(t)
+	boss := s.Member("boss@acme.example", "admin", map[string]string{"tenant": "a"})
+	s.Rule("mask", "loans", "id", `{"effect":"forbid","subject":{"attribute":"tenant","op":"eq","value":"a"}}`)
+	at := path + "/columns/note/domain"
+	values := s.Admin.OK("PUT", at+"/fixed", object{"values": list{"mine", "SECRET-b", "x"}})["domain"].(object)["allowed_values"].(list)
+	boss.OK("PATCH", at+"/values/"+values[0].(object)["id"].(string), object{"value": "ours"})
+	require.Eventually(t, func() bool {
+		found := s.Admin.OK("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/audit?action=domain.rename", nil)["entries"].(list)
+		if len(found) == 0 {
+			return false
+		}
+		e := found[0].(object)
+		require.Equal(t, list{boss.User, false}, list{e["userId"], e["details"].(object)["whole_table"]})
+		return true
+	}, time.Minute, 100*time.Millisecond)
+}
