@@ -248,19 +248,15 @@ func (s Source) Database() string {
 	return "src_" + hex.EncodeToString(sum[:12]) + "_" + strconv.FormatInt(s.Version, 10)
 }
 
-// SourceTable is the table name inside every attached source.
+// SourceTable is the table name inside the database of a source that is read through its log.
 const SourceTable = "t"
 
 // IsZero reports whether s is the source of a [Barrier] that reads no table.
 func (s Source) IsZero() bool { return s.Location == "" }
 
-// Name returns the three parts of the source's qualified name. A source that is read from the log
-// is a table of an attached database; one with a list of files is a view of the session.
+// Name returns the three parts of the source's qualified name: it is a view of the session.
 func (s Source) Name() (database, schema, table string) {
-	if s.Files != nil {
-		return BarrierDatabase, BarrierSchema, s.Database()
-	}
-	return s.Database(), "main", SourceTable
+	return BarrierDatabase, BarrierSchema, s.Database()
 }
 
 // Relation returns the qualified name of the source in SQL, quoted.

@@ -198,7 +198,7 @@ func (s suite) onlyOneSelect(t *testing.T) {
 		`SELECT 1; SELECT 2`,
 		`CREATE TEMP TABLE made AS SELECT 1 AS a; SELECT 1`,
 		`CREATE TEMP TABLE made AS SELECT 1 AS a`,
-		`INSERT INTO ` + table.Latest().Relation() + ` VALUES (1, 'x')`,
+		`INSERT INTO ` + engine.QuoteIdent(table.Latest().Database()) + `.main.` + engine.SourceTable + ` VALUES (1, 'x')`,
 		`SET threads = 4`,
 		`ATTACH ':memory:' AS other`,
 		`EXPLAIN ANALYZE SELECT 1`,

@@ -57,7 +57,8 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err, plan.SQL)
 		ours := map[string]bool{}
 		for _, s := range plan.Sources {
-			ours[s.Database()+".main.t"] = true
+			database, schema, table := s.Name()
+			ours[database+"."+schema+"."+table] = true
 		}
 		for _, b := range plan.Barriers {
 			ours["temp.main."+b.Name] = true

@@ -55,9 +55,7 @@ func newWorld(t testing.TB, setup []string, predicates map[string]string, extens
 			filter = " WHERE " + p
 		}
 		mustExec(t, w.filtered, "CREATE TABLE lake.main."+name+" AS "+read+filter)
-		db := engine.QuoteIdent(source(name).Database())
-		mustExec(t, w.guarded, "ATTACH ':memory:' AS "+db)
-		mustExec(t, w.guarded, "CREATE TABLE "+source(name).Relation()+" AS "+read)
+		mustExec(t, w.guarded, "CREATE TEMP TABLE "+source(name).Relation()+" AS "+read)
 	}
 	return w
 }

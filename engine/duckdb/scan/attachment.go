@@ -68,7 +68,26 @@ func (a *Attachments) Add(src engine.Source, location string) error {
 		return err
 	}
 	a.names.Add(name, struct{}{})
+	if err := a.addView(name); err != nil {
+		_ = a.Drop(name)
+		return err
+	}
 	return nil
+}
+
+// addView creates the view under which statements read an attached table.
+func (a *Attachments) addView(name string) error {
+	table := engine.QuoteIdent(name) + ".main." + engine.QuoteIdent(engine.SourceTable)
+	d, err := a.inst.Describe("SELECT * FROM " + table)
+	if err != nil {
+		return fileFailure(err)
+	}
+	items := make([]string, len(d.Names))
+	for i, column := range d.Names {
+		items[i] = guardLogged(column, d.Types[i])
+	}
+	sql := "CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(name) + " AS SELECT " + strings.Join(items, ", ") + " FROM " + table
+	return fileFailure(a.inst.Exec(sql))
 }
 
 // Trim detaches the least recently used tables beyond the limit.
@@ -90,6 +109,9 @@ func (a *Attachments) shrink(limit int, inUse map[string]bool) error {
 func (a *Attachments) Drop(name string) error {
 	if !a.names.Contains(name) {
 		return nil
+	}
+	if err := a.inst.Exec("DROP VIEW IF EXISTS temp.main." + engine.QuoteIdent(name)); err != nil {
+		return err
 	}
 	if err := a.inst.Exec("DETACH " + engine.QuoteIdent(name)); err != nil {
 		return err

@@ -65,7 +65,7 @@ type fileScan struct {
 	stored    []engine.Column
 	value     []string
 	positions engine.PositionColumns
-	// widened names the columns whose files may hold a narrower type.
+	// widened names the columns whose files may hold another type, which is cast to the column's.
 	widened []string
 	// ids are the field ids of stored, if columns are found by id.
 	ids []int
@@ -174,9 +174,9 @@ func (s *fileScan) query() string {
 		case at < 0:
 			items = append(items, lookup(c, s.values(c), 0)+" AS "+name)
 		case s.renamed:
-			items = append(items, s.cast(c, s.value[at])+" AS "+name)
+			items = append(items, s.guard(c, s.value[at])+" AS "+name)
 		default:
-			items = append(items, s.cast(c, "f."+name)+" AS "+name)
+			items = append(items, s.guard(c, "f."+name)+" AS "+name)
 		}
 	}
 	if p := s.positions; p != (engine.PositionColumns{}) {
@@ -185,19 +185,10 @@ func (s *fileScan) query() string {
 	return "SELECT " + strings.Join(items, ", ") + " FROM " + ReadParquet(s.paths, s.options) + " AS f"
 }
 
-// cast returns the expression for a column's values in the table's type. For a widened
-// column the optimizer must not push comparisons into the reader, which would cast the
-// constant to the type of the file. The CASE prevents that.
-func (s *fileScan) cast(c engine.Column, value string) string {
-	if !slices.Contains(s.widened, c.Name) {
-		return value
-	}
-	return "CASE WHEN f." + fileIndex + " IS NULL THEN NULL ELSE " + value + " END"
-}
-
 // needsIndex reports whether the query reads the number of a row or of its file.
 func (s *fileScan) needsIndex() bool {
-	return s.deletes || len(s.widened) > 0 || s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
+	return s.deletes || slices.ContainsFunc(s.inFile, s.guarded) || s.positions != (engine.PositionColumns{}) ||
+		len(s.groups) > 1 && len(s.columns) > len(s.inFile)
 }
 
 // columnName is the query's own name for a column, used if the column's name would hide a

@@ -36,7 +36,7 @@ func (v *Views) bindFiles(s *fileScan) error {
 	if err := v.inspect(s); err != nil {
 		return err
 	}
-	if err := v.fit(first, s); err != nil {
+	if err := v.fit(first, s, hidden); err != nil {
 		return err
 	}
 	// Without the number of rows of a file DuckDB would guess the cardinality.
@@ -63,14 +63,16 @@ const (
 func hides(has func(name string) bool) bool { return has(fileIndex) || has(fileRow) }
 
 // fit checks that the cast to the types in files would change no column of the first file, and
-// sets the SQL by which the table's columns follow from those.
-func (v *Views) fit(first *native.Description, s *fileScan) error {
+// sets the SQL by which the table's columns follow from those. hidden reports that a column has
+// the name of a position.
+func (v *Views) fit(first *native.Description, s *fileScan, hidden bool) error {
 	if len(s.stored) == 0 {
 		return nil
 	}
 	if err := v.checkTypes(s, s.paths[0], first); err != nil {
 		return err
 	}
+	s.renamed = s.renamed || s.needsIndex() && hidden
 	if !s.renamed {
 		return nil
 	}
@@ -106,7 +108,8 @@ func (v *Views) checkOthers(s *fileScan) error {
 	return nil
 }
 
-// checkTypes checks that the cast to the types in files would change no column of a file.
+// checkTypes checks that the cast to the types in files would change no column of a file, and
+// records the columns that it casts.
 func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) error {
 	names, err := v.storedNames(s, path)
 	if err != nil {
@@ -117,9 +120,13 @@ func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) e
 			continue
 		}
 		for j, name := range file.Names {
-			if strings.EqualFold(name, names[i]) && !castable(file.Types[j], c.Type) {
+			if !strings.EqualFold(name, names[i]) || sqltype.Equal(file.Types[j], c.Type) {
+				continue
+			}
+			if !castable(file.Types[j], c.Type) {
 				return columnTypeError(s.inFile[i].Name, file.Types[j], "a file", c.Type)
 			}
+			s.widened = append(slices.Clip(s.widened), s.inFile[i].Name)
 		}
 	}
 	return nil
