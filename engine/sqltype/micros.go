@@ -15,6 +15,15 @@ const (
 // MicrosOfDay is the number of microseconds of a day.
 const MicrosOfDay = 24 * 60 * 60 * 1_000_000
 
+// The first and the last value of the years 0001 to 9999, as days and as microseconds since
+// 1970-01-01.
+const (
+	FirstDay    = -719_162
+	LastDay     = 2_932_896
+	FirstMicros = FirstDay * MicrosOfDay
+	LastMicros  = (LastDay+1)*MicrosOfDay - 1
+)
+
 // ParseDays parses a strict date, yyyy-mm-dd with a year from 0001 to 9999, as days since
 // 1970-01-01.
 func ParseDays(text string) (int32, bool) {

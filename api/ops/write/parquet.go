@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -72,20 +73,18 @@ func (f parquetFile) rows(ctx context.Context, columns []engine.Column, limits s
 		return staged{}, &staging.LimitError{What: staging.LimitedRows, Limit: limits.Rows}
 	}
 	have = have[2:]
-	var nanos [][]int64
-	if slices.ContainsFunc(have, func(c engine.Column) bool { return sqltype.Contains(c.Type, isTimestamp) }) {
-		if _, nanos, err = f.answers(ctx, parquetbody.Nanos(f.path)); err != nil {
-			return staged{}, unreadable(err)
-		}
+	altered, err := f.altered(ctx, have)
+	if err != nil {
+		return staged{}, unreadable(err)
 	}
 	spool := parquetbody.Body{Path: f.path, Bytes: f.Bytes, Columns: have, Rows: counts[0][0], Groups: counts[0][1]}
 	relation, serial := spool.Relation(f.held.Lease)
-	query, err := parquetbody.Select(relation, parquetbody.Position, have, slices.Concat(nanos...), columns)
+	query, err := parquetbody.Select(relation, parquetbody.Position, have, altered, columns, limits.WithDefaults().RowBytes)
 	if err != nil {
 		return staged{}, err
 	}
 	if query.Check != "" {
-		if err := f.check(ctx, query, columns); err != nil {
+		if err := f.check(ctx, query); err != nil {
 			return staged{}, err
 		}
 	}
@@ -109,15 +108,34 @@ func (f parquetFile) rows(ctx context.Context, columns []engine.Column, limits s
 	return out, nil
 }
 
-// check returns the values that the table cannot hold as a [*staging.RowsError].
-func (f parquetFile) check(ctx context.Context, query *parquetbody.Query, columns []engine.Column) error {
-	_, rows, err := f.answers(ctx, `SELECT "row"::BIGINT, "column"::BIGINT, total::BIGINT FROM (`+query.Check+`)`)
+// altered returns the columns whose values the engine changes. Only columns that it reads as
+// timestamps or floating-point numbers can be among them.
+func (f parquetFile) altered(ctx context.Context, have []engine.Column) ([]parquetbody.Altered, error) {
+	if !slices.ContainsFunc(have, func(c engine.Column) bool { return sqltype.Contains(c.Type, mayAlter) }) {
+		return nil, nil
+	}
+	_, rows, err := f.answers(ctx, parquetbody.AlteredColumns(f.path))
+	altered := make([]parquetbody.Altered, len(rows))
+	for i, r := range rows {
+		altered[i] = parquetbody.Altered{Column: r[0], Wide: r[1] == 1}
+	}
+	return altered, err
+}
+
+// check returns the values that the table cannot hold as a [*staging.RowsError], or a
+// [*staging.LimitError].
+func (f parquetFile) check(ctx context.Context, query *parquetbody.Query) error {
+	_, rows, err := f.answers(ctx, `SELECT "row"::BIGINT, "column"::BIGINT, reason::BIGINT, total::BIGINT FROM (`+query.Check+`)`)
 	if err != nil || len(rows) == 0 {
 		return unreadable(err)
 	}
-	problems := &staging.RowsError{Total: rows[0][2]}
+	problems := &staging.RowsError{Total: rows[0][3]}
 	for _, r := range rows {
-		problems.Problems = append(problems.Problems, query.Problem(r[0], columns[r[1]]))
+		problem, err := query.Problem(r[0], r[1], r[2])
+		if err != nil {
+			return err
+		}
+		problems.Problems = append(problems.Problems, problem)
 	}
 	return problems
 }
@@ -140,20 +158,27 @@ func (f parquetFile) answers(ctx context.Context, sql string) (columns []engine.
 	return result.Columns(), rows, err
 }
 
-// unreadable returns a [staging.SyntaxError] if the file, not the engine, is at fault. A file is
-// at fault if its statement ended a process in which nothing else ran.
+// unreadable returns a [staging.SyntaxError] with the cause if the file, not the engine, is at
+// fault. A file is at fault if its statement ended a process in which nothing else ran.
 func unreadable(err error) error {
 	var e *engine.Error
-	if errors.As(err, &e) && (e.Kind == engine.KindIO || e.Kind == engine.KindRuntime || e.Kind == engine.KindBind ||
-		e.Kind == engine.KindInternal || errors.Is(err, engine.ErrCrashed)) {
-		return errors.Join(&staging.SyntaxError{Format: staging.Parquet, Offset: -1, Text: "the engine cannot read it"}, err)
+	if !errors.As(err, &e) {
+		return err
 	}
-	return err
+	cause := parquetbody.Cause(e.Text)
+	switch {
+	case errors.Is(err, engine.ErrCrashed):
+		cause = parquetbody.Damaged
+	case e.Kind != engine.KindIO && e.Kind != engine.KindRuntime && e.Kind != engine.KindBind && e.Kind != engine.KindInternal:
+		return err
+	}
+	// The engine's error is for the log only: it is not about a file of the table.
+	return fmt.Errorf("%w (%v)", &staging.SyntaxError{Format: staging.Parquet, Offset: -1, Text: cause}, err)
 }
 
-func isTimestamp(t sqltype.Type) bool {
+func mayAlter(t sqltype.Type) bool {
 	switch t {
-	case sqltype.Timestamp, sqltype.TimestampTZ, sqltype.TimestampS, sqltype.TimestampMS, sqltype.TimestampNS:
+	case sqltype.Timestamp, sqltype.TimestampTZ, sqltype.TimestampS, sqltype.TimestampMS, sqltype.TimestampNS, sqltype.Double:
 		return true
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,6 +73,69 @@ func TestNanosecondsOfParquetAreNotCut(t *testing.T) {
 	require.Equal(t, list{list{"2024-01-01 00:00:00.123456+00", "['2024-01-01 00:00:00.123456+00']", "2024-01-01 00:00:00.123456",
 		"['2024-01-01 00:00:00.123456']"}},
 		s.Admin.Rows("SELECT \"at\"::VARCHAR, times::VARCHAR, local::VARCHAR, locals::VARCHAR FROM "+s.Schema+".t"))
+}
+
+// valuesInParquet writes files with a value that no column holds, or that cannot be read.
+const valuesInParquet = `
+import decimal, sys, pyarrow as pa, pyarrow.parquet as pq
+us = pa.timestamp("us")
+def write(name, column, values, of, **how):
+    path = sys.argv[1] + "/" + name
+    pq.write_table(pa.table({"id": pa.array(range(len(values)), pa.int64()), column: pa.array(values, of)}), path, **how)
+    return path
+write("greatest", "local", [0, 2**63 - 1], us)
+write("list", "locals", [[0], [None, 2**63 - 1]], pa.list_(us))
+write("day", "day", [0, 2**31 - 1], pa.date32())
+write("twice", "marks", [[("k", 1)], [("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int64()))
+write("wide", "d", [decimal.Decimal(10) ** 50], pa.decimal256(60, 0))
+write("long", "s", ["x", "y" * (20 << 20)], pa.string())
+write("most", "s", ["x" * ((16 << 20) - 100)], pa.string())
+write("encoded", "n", [1, 2], pa.int32(), use_dictionary=False, column_encoding={"n": "BYTE_STREAM_SPLIT"})
+path = write("text", "s", ["text number 5"], pa.string(), compression="none", use_dictionary=False)
+body = open(path, "rb").read().replace(b"text number 5", b"\xffext number 5")
+open(path, "wb").write(body)
+path = write("damaged", "s", ["text number %d" % i for i in range(1000)], pa.string(), compression="snappy")
+body = bytearray(open(path, "rb").read())
+at = body.find(b"text number") + 40
+body[at:at + 200] = b"\xee" * 200
+open(path, "wb").write(body)
+`
+
+func TestParquetBodiesHoldWhatOtherFormatsHold(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("local", "timestamp_ntz"), harness.Col("locals", "array<timestamp_ntz>"),
+		harness.Col("day", "date"), harness.Col("marks", "map<string, long>"), harness.Col("d", "double"), harness.Col("s", "string"),
+		harness.Col("n", "integer"))
+	dir := t.TempDir()
+	harness.Python(t, valuesInParquet, dir)
+	send := func(file string) harness.Reply {
+		body, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		return s.Admin.Call("POST", path+"/rows", string(body), "Content-Type", harness.ParquetType)
+	}
+	for file, want := range map[string]string{
+		"greatest": "rows[1].local: the year is not from 0001 to 9999",
+		"list":     "rows[1].locals: the year is not from 0001 to 9999",
+		"day":      "rows[1].day: the year is not from 0001 to 9999",
+		"twice":    "rows[1].marks: a key is there twice",
+		"wide":     "rows.d: has decimals of more than 38 digits",
+	} {
+		details, _ := told(send(file), t, 422)
+		require.Equal(t, []string{want}, details, file)
+	}
+	require.Equal(t, 413, send("long").Status)
+	require.Equal(t, 413, s.Admin.Call("POST", path+"/rows", harness.RowsOf(object{"s": strings.Repeat("y", 20<<20)})).Status)
+	for file, cause := range map[string]string{
+		"encoded": "the encoding of a column is not known",
+		"text":    "text is not UTF-8",
+		"damaged": "a page cannot be decompressed, so the file is damaged",
+	} {
+		details, _ := told(send(file), t, 400)
+		require.Equal(t, []string{"body: body is no Parquet file: " + cause}, details, file)
+	}
+	require.Zero(t, s.Admin.Count(s.Schema+".t"))
+	require.Equal(t, 200, send("most").Status)
 }
 
 func TestProblemsOfRowsAreCounted(t *testing.T) {

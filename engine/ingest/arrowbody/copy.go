@@ -173,26 +173,28 @@ func (a *decoder) bindScalar(c *staging.Cells, values arrow.Array) scalarCopier 
 	case *array.Boolean:
 		return checked(func(i int) bool { c.Boolean(v.Value(i)); return true })
 	case *array.Date32:
-		return checked(func(i int) bool { c.Date(int32(v.Value(i))); return true })
+		return func(i int) (string, error) { return appendDay(c, int64(v.Value(i))), nil }
 	case *array.Date64:
-		return checked(func(i int) bool {
+		return func(i int) (string, error) {
 			const day = 24 * 60 * 60 * 1000
-			days := int64(v.Value(i)) / day
-			if int64(v.Value(i))%day != 0 || int64(int32(days)) != days {
-				return false
+			if int64(v.Value(i))%day != 0 {
+				return lossyValue, nil
 			}
-			c.Date(int32(days))
-			return true
-		})
+			return appendDay(c, int64(v.Value(i))/day), nil
+		}
 	case *array.Timestamp:
 		unit := v.DataType().(*arrow.TimestampType).Unit
-		return checked(func(i int) bool {
+		return func(i int) (string, error) {
 			micros, ok := inMicros(int64(v.Value(i)), unit)
-			if ok {
-				c.Timestamp(micros)
+			switch {
+			case !ok:
+				return lossyValue, nil
+			case !staging.InstantFits(micros):
+				return staging.OutsideCalendar, nil
 			}
-			return ok
-		})
+			c.Timestamp(micros)
+			return "", nil
+		}
 	}
 	if text := bytesOf(values); text != nil {
 		return func(i int) (string, error) {
@@ -208,6 +210,15 @@ func (a *decoder) bindScalar(c *staging.Cells, values arrow.Array) scalarCopier 
 		}
 	}
 	return checked(bindNumber(c, values))
+}
+
+// appendDay appends a day of the years 0001 to 9999.
+func appendDay(c *staging.Cells, days int64) (message string) {
+	if !staging.DayFits(days) {
+		return staging.OutsideCalendar
+	}
+	c.Date(int32(days))
+	return ""
 }
 
 // inMicros converts a timestamp to microseconds, unless that would change its value.

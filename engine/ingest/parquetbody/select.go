@@ -16,28 +16,36 @@ type Query struct {
 	// Select has the table's columns, in their order and with their types. It may run only if
 	// Check found nothing: it would turn a value that does not fit into NULL.
 	Select string
-	// Check lists the values that the table cannot hold, at most 100: "row" (BIGINT, as in the
-	// position column), "column" (INTEGER, its number in the table), "total" (BIGINT, of all).
-	// It is empty if every value fits.
+	// Check lists the values that the table cannot hold, at most 100, too long rows first: "row"
+	// (BIGINT, as in the position column), "column" and "reason" (BIGINT, see [Query.Problem]),
+	// "total" (BIGINT, of all). It is empty if every value fits.
 	Check string
 	// Named are the columns of the table that the file has, in the table's order.
 	Named []string
+
+	want     []engine.Column
+	rowBytes int64
 }
 
-// Problem returns the problem of a row of Check.
-func (q *Query) Problem(row int64, column engine.Column) staging.Problem {
-	return staging.Problem{Row: row, Column: column.Name, Message: "the value does not become " + column.Type.String() + " without loss"}
+// Problem returns the problem of a row of Check. The error is a [*staging.LimitError] if the row
+// of the body is too long.
+func (q *Query) Problem(row, column, why int64) (staging.Problem, error) {
+	if reason(why) == longRow {
+		return staging.Problem{}, &staging.LimitError{What: "row bytes", Limit: q.rowBytes}
+	}
+	c := q.want[column]
+	return staging.Problem{Row: row, Column: c.Name, Message: reason(why).message(c)}, nil
 }
 
 // Select returns SQL that reads a spooled file through a relation with the columns have, those
 // of the file as an engine describes them, and position, the number of the row. The result has
 // the columns want. All foreign text in it is quoted. Columns are matched by their exact names
-// first, else regardless of case. nanos are the numbers of the columns of the file that
-// [Nanos] finds.
+// first, else regardless of case. altered are the columns that [AlteredColumns] finds. A row has
+// at most rowBytes bytes.
 //
 // The error is a [*staging.RowsError] with the columns that do not fit, or
 // [staging.ErrUnsupportedType].
-func Select(relation, position string, have []engine.Column, nanos []int64, want []engine.Column) (*Query, error) {
+func Select(relation, position string, have []engine.Column, altered []Altered, want []engine.Column, rowBytes int64) (*Query, error) {
 	find := staging.NewNames(len(want), func(i int) string { return want[i].Name })
 	sources := make([]*fileColumn, len(want))
 	var problems staging.RowsError
@@ -55,8 +63,9 @@ func Select(relation, position string, have []engine.Column, nanos []int64, want
 		if err != nil {
 			return nil, err
 		}
-		if reason == "" && slices.Contains(nanos, int64(n)) {
-			reason = nanoseconds
+		at := slices.IndexFunc(altered, func(a Altered) bool { return a.Column == int64(n) })
+		if reason == "" && at >= 0 {
+			reason = altered[at].message()
 		}
 		if sources[i] = column; reason != "" {
 			problems.Add(-1, want[i].Name, reason)
@@ -65,7 +74,7 @@ func Select(relation, position string, have []engine.Column, nanos []int64, want
 	if problems.Total > 0 {
 		return nil, &problems
 	}
-	return newQuery(relation, position, sources, want), nil
+	return newQuery(relation, position, sources, want, rowBytes), nil
 }
 
 // fileColumn is a column of the file that becomes one of the table's.
@@ -93,18 +102,26 @@ func (p *fileColumn) cast() string {
 	return "TRY_CAST(f." + p.name + " AS " + p.to.String() + ")"
 }
 
-// bad returns the condition of values that the cast changes: cast back they differ. JSON is
-// text already, and the cast back may not exist.
-func (p *fileColumn) bad() string {
-	if sqltype.Equal(p.from, p.to) || p.from == sqltype.Null || p.from == sqltype.JSON {
-		return ""
+// bad returns the conditions of values that the table cannot hold. A value that the cast changes
+// differs if it is cast back; JSON is text already, and the cast back may not exist.
+func (p *fileColumn) bad() []violation {
+	if p.from == sqltype.Null || p.from == sqltype.JSON {
+		return nil
 	}
-	return "f." + p.name + " IS NOT NULL AND TRY_CAST(" + p.cast() + " AS " + p.from.String() + ") IS DISTINCT FROM f." + p.name
+	if sqltype.Equal(p.from, p.to) {
+		return violations("f."+p.name, p.to, 0)
+	}
+	changed := "f." + p.name + " IS NOT NULL AND TRY_CAST(" + p.cast() + " AS " + p.from.String() + ") IS DISTINCT FROM f." + p.name
+	return append([]violation{{changed, lossy}}, violations(p.cast(), p.to, 0)...)
 }
 
-func newQuery(relation, position string, sources []*fileColumn, want []engine.Column) *Query {
-	q := &Query{}
-	items, checks := make([]string, len(want)), []string(nil)
+func newQuery(relation, position string, sources []*fileColumn, want []engine.Column, rowBytes int64) *Query {
+	q := &Query{want: want, rowBytes: rowBytes}
+	items, checks, sizes := make([]string, len(want)), []string(nil), []string(nil)
+	check := func(column int, v violation) {
+		code := strconv.FormatInt(int64(column)*int64(reasons)+int64(v.reason), 10)
+		checks = append(checks, "CASE WHEN "+v.condition+" THEN "+code+"::BIGINT END")
+	}
 	for i, c := range want {
 		name := engine.QuoteIdent(c.Name)
 		if sources[i] == nil {
@@ -113,15 +130,23 @@ func newQuery(relation, position string, sources []*fileColumn, want []engine.Co
 		}
 		q.Named = append(q.Named, c.Name)
 		items[i] = sources[i].cast() + " AS " + name
-		if bad := sources[i].bad(); bad != "" {
-			checks = append(checks, "CASE WHEN "+bad+" THEN "+strconv.Itoa(i)+" END")
+		for _, v := range sources[i].bad() {
+			check(i, v)
 		}
+		if bytes, varies := size("f."+sources[i].name, sources[i].from, 0); varies {
+			sizes = append(sizes, bytes)
+		}
+	}
+	if len(sizes) > 0 {
+		check(0, violation{strings.Join(sizes, " + ") + " > " + strconv.FormatInt(rowBytes-int64(len(want))*valueBytes, 10), longRow})
 	}
 	q.Select = "SELECT " + strings.Join(items, ", ") + " FROM " + relation + " AS f"
 	if len(checks) > 0 {
-		q.Check = `SELECT p."row", p."column", count(*) OVER () AS total FROM (SELECT f.` + engine.QuoteIdent(position) +
-			` AS "row", unnest([` + strings.Join(checks, ", ") + `]) AS "column" FROM ` + relation + ` AS f) AS p` +
-			` WHERE p."column" IS NOT NULL ORDER BY p."row", p."column" LIMIT ` + strconv.Itoa(staging.MaxProblems)
+		n := strconv.Itoa(int(reasons))
+		q.Check = `SELECT p."row", p.code // ` + n + ` AS "column", p.code % ` + n + ` AS reason, count(*) OVER () AS total FROM (SELECT f.` +
+			engine.QuoteIdent(position) + ` AS "row", unnest([` + strings.Join(checks, ", ") + `]) AS code FROM ` + relation + ` AS f) AS p` +
+			` WHERE p.code IS NOT NULL ORDER BY reason = ` + strconv.Itoa(int(longRow)) + ` DESC, p."row", p.code LIMIT ` +
+			strconv.Itoa(staging.MaxProblems)
 	}
 	return q
 }

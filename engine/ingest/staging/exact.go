@@ -6,7 +6,17 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
+
+// DayFits reports whether a number of days since 1970-01-01 is of the years 0001 to 9999.
+func DayFits(days int64) bool { return days >= sqltype.FirstDay && days <= sqltype.LastDay }
+
+// InstantFits reports whether microseconds since 1970-01-01 are of the years 0001 to 9999.
+func InstantFits(micros int64) bool {
+	return micros >= sqltype.FirstMicros && micros <= sqltype.LastMicros
+}
 
 // Whole appends a whole number, if the type holds it.
 func (c *Cells) Whole(v int64) bool {

@@ -30,7 +30,7 @@ func (c *Cells) remember(v any) {
 // Distinct reports a problem if the current map has a key twice.
 func (r *Rows) Distinct(key *Cells) {
 	if key.twice {
-		r.Problem(key.Path, sameKey)
+		r.Problem(key.Path, SameKey)
 	}
 }
 

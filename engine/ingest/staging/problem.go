@@ -75,7 +75,9 @@ const (
 	UnknownColumn = "unknown column"
 	UnknownMember = "unknown member"
 	NullKey       = "a key may not be NULL"
-	sameKey       = "a key is there twice"
+	SameKey       = "a key is there twice"
+	// OutsideCalendar is that of days and instants which dates as text cannot say.
+	OutsideCalendar = "the year is not from 0001 to 9999"
 )
 
 // maxShown bounds the length of a name of the body in a problem.
