@@ -115,8 +115,9 @@ func (e *ndjsonEncoder) end(*Sink, Summary) error { return nil }
 // arrowEncoder writes the Arrow IPC streaming format. A byte limit applies between
 // batches.
 type arrowEncoder struct {
-	schema *arrow.Schema
-	w      *ipc.Writer
+	schema  *arrow.Schema
+	columns []engine.Column
+	w       *ipc.Writer
 }
 
 func (e *arrowEncoder) begin(sink *Sink) error {
@@ -127,6 +128,9 @@ func (e *arrowEncoder) begin(sink *Sink) error {
 func (e *arrowEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64) (int64, error) {
 	if maxBytes > 0 && sink.written >= maxBytes {
 		return 0, nil
+	}
+	if err := checkValues(rec, e.columns, Arrow); err != nil {
+		return 0, err
 	}
 	if err := e.w.Write(rec); err != nil {
 		return 0, err

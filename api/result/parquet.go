@@ -2,19 +2,15 @@ package result
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"iter"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // The bounds of a row group. A group is held in memory until it is complete, so a Parquet
@@ -23,26 +19,6 @@ const (
 	maxGroupBytes = 16 << 20
 	maxGroupRows  = 1 << 20
 )
-
-// ColumnError is returned for a column whose type a format cannot represent. Nothing has
-// been written. The client has to cast the column or choose another format: 422.
-type ColumnError struct {
-	Format Format
-	Column engine.Column
-}
-
-// Error implements error.
-func (e *ColumnError) Error() string {
-	return fmt.Sprintf("column %q of type %s has no form in %s: cast it, or leave it out", e.Column.Name, e.Column.Type, e.Format)
-}
-
-// ProblemCode returns the code of package problem.
-func (e *ColumnError) ProblemCode() string { return "type_not_supported" }
-
-// FieldProblems yields the column.
-func (e *ColumnError) FieldProblems() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) { yield("sql", e.Error()) }
-}
 
 // parquetEncoder writes a Parquet file. Readers need the footer, which is written last,
 // so they reject an incomplete file. A byte limit applies between batches.
@@ -57,7 +33,7 @@ type parquetEncoder struct {
 
 func (e *parquetEncoder) begin(sink *Sink) error {
 	for i, f := range e.schema.Fields() {
-		if !parquetSupports(f.Type) || sqltype.Contains(e.columns[i].Type, lossy) {
+		if !parquetSupports(f.Type) {
 			return &ColumnError{Format: Parquet, Column: e.columns[i]}
 		}
 	}
@@ -92,10 +68,8 @@ func (e *parquetEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64)
 	if maxBytes > 0 && sink.written+e.groupBytes >= maxBytes {
 		return 0, nil
 	}
-	for _, column := range rec.Columns() {
-		if err := checkPrecision(column); err != nil {
-			return 0, err
-		}
+	if err := checkValues(rec, e.columns, Parquet); err != nil {
+		return 0, err
 	}
 	if e.groupBytes >= maxGroupBytes || e.groupRows >= maxGroupRows {
 		if err := e.nextGroup(); err != nil {
@@ -177,33 +151,4 @@ func parquetSupports(t arrow.DataType) bool {
 		return true
 	}
 	return false
-}
-
-// lossy reports whether the Arrow form of a SQL type loses information: the sign bit of
-// an unsigned number, the zone of a time, the length of a bit string.
-func lossy(t sqltype.Type) bool {
-	return t == sqltype.UHugeInt || t == sqltype.Bit || t == sqltype.BigNum || t == sqltype.TimeTZ
-}
-
-// checkPrecision returns an error if a HUGEINT has 39 digits: decimals of Parquet have at
-// most 38.
-func checkPrecision(column arrow.Array) error {
-	switch c := column.(type) {
-	case *array.Decimal128:
-		t := c.DataType().(*arrow.Decimal128Type)
-		for row := 0; t.Precision == 38 && row < c.Len(); row++ {
-			if c.IsValid(row) && !c.Value(row).FitsInPrecision(t.Precision) {
-				return &engine.Error{Kind: engine.KindRuntime, Class: "out_of_range", Position: -1}
-			}
-		}
-	case *array.Struct:
-		for i := range c.NumField() {
-			if err := checkPrecision(c.Field(i)); err != nil {
-				return err
-			}
-		}
-	case array.ListLike: // includes maps
-		return checkPrecision(c.ListValues())
-	}
-	return nil
 }

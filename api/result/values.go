@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/base64"
+	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -94,6 +95,8 @@ func (v values) jsonNonNull(col arrow.Array, wide bool) appender {
 		return v.mapEntries(c)
 	case *array.Struct:
 		return v.structFields(c)
+	case *array.SparseUnion:
+		return v.union(c)
 	case *array.Dictionary:
 		values := v.json(c.Dictionary(), wide)
 		return func(dst []byte, row int) []byte { return values(dst, c.GetValueIndex(row)) }
@@ -165,6 +168,20 @@ func (v values) structFields(c *array.Struct) appender {
 	}
 }
 
+// union writes the alternative that a value is, as an object with its name.
+func (v values) union(c *array.SparseUnion) appender {
+	fields := c.DataType().(*arrow.SparseUnionType).Fields()
+	items := make([]appender, len(fields))
+	for i := range fields {
+		items[i] = v.json(c.Field(i), false)
+	}
+	return func(dst []byte, row int) []byte {
+		at := c.ChildID(row)
+		dst = append(appendString(append(dst, '{'), fields[at].Name), ':')
+		return append(items[at](dst, row), '}')
+	}
+}
+
 // scalarText returns an appender of the plain text of a scalar column, or nil for a type
 // that has no such text.
 func scalarText(col arrow.Array) appender {
@@ -202,13 +219,21 @@ func scalarText(col arrow.Array) appender {
 		scale := c.DataType().(*arrow.Decimal256Type).Scale
 		return func(dst []byte, row int) []byte { return append(dst, c.Value(row).ToString(scale)...) }
 	case *array.Date32:
-		return func(dst []byte, row int) []byte { return c.Value(row).ToTime().AppendFormat(dst, time.DateOnly) }
+		return func(dst []byte, row int) []byte {
+			if text := infinity(int64(c.Value(row)), math.MaxInt32); text != "" {
+				return append(dst, text...)
+			}
+			return c.Value(row).ToTime().AppendFormat(dst, time.DateOnly)
+		}
 	case *array.Timestamp:
 		return timestampText(c)
 	case *array.Time64:
 		unit := c.DataType().(*arrow.Time64Type).Unit
 		return func(dst []byte, row int) []byte {
-			return c.Value(row).ToTime(unit).AppendFormat(dst, "15:04:05.999999")
+			if int64(c.Value(row)) == dayOf(unit) {
+				return append(dst, "24:00:00"...)
+			}
+			return c.Value(row).ToTime(unit).AppendFormat(dst, "15:04:05.999999999")
 		}
 	case *array.Binary:
 		return func(dst []byte, row int) []byte { return base64.StdEncoding.AppendEncode(dst, c.Value(row)) }
@@ -236,9 +261,27 @@ func timestampText(c *array.Timestamp) appender {
 		layout += "Z"
 	}
 	return func(dst []byte, row int) []byte {
+		if text := infinity(int64(c.Value(row)), math.MaxInt64); text != "" {
+			return append(dst, text...)
+		}
 		return c.Value(row).ToTime(t.Unit).UTC().AppendFormat(dst, layout)
 	}
 }
+
+// infinity returns the text of a date or timestamp that is infinite, "" for any other. DuckDB
+// represents infinity by the greatest number, and -infinity by its negative.
+func infinity(v, greatest int64) string {
+	switch v {
+	case greatest:
+		return "infinity"
+	case -greatest:
+		return "-infinity"
+	}
+	return ""
+}
+
+// dayOf returns the number of units in 24 hours, which is also a value of TIME.
+func dayOf(unit arrow.TimeUnit) int64 { return int64(24 * time.Hour / unit.Multiplier()) }
 
 const hexDigits = "0123456789abcdef"
 

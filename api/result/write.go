@@ -136,7 +136,7 @@ func newEncoder(res engine.Result, opts Options) encoder {
 	case CSV:
 		return &csvEncoder{values: values, columns: res.Columns()}
 	case Arrow:
-		return &arrowEncoder{schema: res.Schema()}
+		return &arrowEncoder{schema: res.Schema(), columns: res.Columns()}
 	case Parquet:
 		return &parquetEncoder{schema: res.Schema(), columns: res.Columns()}
 	default:

@@ -74,8 +74,7 @@ func TestParquetIsReadBackEqual(t *testing.T) {
 func TestParquetRefusesTypesThatItWouldChange(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	for _, sql := range []string{"SELECT INTERVAL 3 DAY AS x", "SELECT [INTERVAL 3 DAY] AS x", "SELECT '101'::BIT AS x",
-		"SELECT 1::UHUGEINT AS x", "SELECT '12:00:00+02'::TIMETZ AS x"} {
+	for _, sql := range []string{"SELECT union_value(k := 1) AS x", "SELECT [union_value(k := 1)] AS x"} {
 		code, fields := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", harness.ParquetType).Problem(t, 422)
 		require.Equal(t, "type_not_supported", code, sql)
 		require.Equal(t, []string{"sql"}, fields)

@@ -21,6 +21,8 @@ type Cursor struct {
 	options  duck.ArrowOptions
 	Schema   *arrow.Schema
 	Columns  []engine.Column
+	// named are the columns of the original statement if the one that runs is that of exactSQL.
+	named []engine.Column
 	// keep, if set, takes over the prepared statement after it has run to its end.
 	keep func()
 	// live reports whether DuckDB holds tasks and buffers of the statement.
@@ -96,7 +98,7 @@ func (c *Cursor) prepare(sql string, allowed func(duck.StatementType) bool) erro
 	count := duck.ExtractStatements(c.conn, sql, &extracted)
 	if count == 0 {
 		if text := duck.ExtractStatementsError(extracted); text != "" {
-			err := translate(text)
+			err := c.translate(text)
 			if err.Kind == engine.KindSyntax {
 				err.Position = ByteOffset(sql, err.Position)
 			}
@@ -107,7 +109,7 @@ func (c *Cursor) prepare(sql string, allowed func(duck.StatementType) bool) erro
 		return &engine.Error{Kind: engine.KindNotSelect, Class: "not_one_statement", Position: -1}
 	}
 	if duck.PrepareExtractedStatement(c.conn, extracted, 0, &c.prepared) != duck.StateSuccess {
-		return translate(duck.PrepareError(c.prepared))
+		return c.translate(duck.PrepareError(c.prepared))
 	}
 	if t := duck.PreparedStatementType(c.prepared); !allowed(t) {
 		return &engine.Error{Kind: engine.KindNotSelect, Class: "not_select", Position: -1}
@@ -121,11 +123,11 @@ func (c *Cursor) execute() error {
 	var pending duck.PendingResult
 	defer duck.DestroyPending(&pending)
 	if duck.PendingPreparedStreaming(c.prepared, &pending) != duck.StateSuccess {
-		return translate(duck.PendingError(pending))
+		return c.translate(duck.PendingError(pending))
 	}
 	work(pending)
 	if duck.ExecutePending(pending, &c.result) != duck.StateSuccess {
-		return translate(duck.ResultError(&c.result))
+		return c.translate(duck.ResultError(&c.result))
 	}
 	c.live = true
 	return nil
@@ -175,6 +177,9 @@ func (c *Cursor) Describe() error {
 		names[i] = duck.ColumnName(&c.result, i)
 		types[i] = duck.ColumnLogicalType(&c.result, i)
 		c.Columns[i] = engine.Column{Name: names[i], Type: TypeOf(types[i]), Nullable: true}
+		if c.named != nil {
+			names[i], c.Columns[i] = c.named[i].Name, c.named[i]
+		}
 	}
 	c.options = duck.ResultGetArrowOptions(&c.result)
 	schema, failed := duck.NewArrowSchema(c.options, types, names)
@@ -201,7 +206,7 @@ func (c *Cursor) Next() (arrow.RecordBatch, error) {
 		if chunk.Ptr == nil {
 			c.err = io.EOF
 			if text := duck.ResultError(&c.result); text != "" {
-				c.err = translate(text)
+				c.err = c.translate(text)
 			}
 			c.live = false
 			return nil, c.err
@@ -246,6 +251,15 @@ func (c *Cursor) Close() {
 	if c.err == nil {
 		c.err = io.EOF
 	}
+}
+
+// translate is [translate] with a position in the original statement.
+func (c *Cursor) translate(text string) *engine.Error {
+	err := translate(text)
+	if c.named != nil && err.Position >= 0 {
+		err.Position = max(err.Position-len(exactPrefix), -1)
+	}
+	return err
 }
 
 func errorData(data duck.ErrorData) error {
