@@ -95,8 +95,8 @@ func (e *ndjsonEncoder) begin(*Sink) error { return nil }
 func (e *ndjsonEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64) (int64, error) {
 	cols := e.values.bind(rec)
 	keys := make([][]byte, len(cols))
-	for i, c := range e.columns {
-		keys[i] = append(appendString(nil, c.Name), ':')
+	for i, name := range distinctNames(e.columns) {
+		keys[i] = append(appendString(nil, name), ':')
 	}
 	return textRows(sink, rec, maxBytes, func(dst []byte, row int) []byte {
 		dst = append(dst, '{')
@@ -108,6 +108,26 @@ func (e *ndjsonEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64) 
 		}
 		return append(dst, "}\n"...)
 	})
+}
+
+// distinctNames returns the names of columns as keys of one object: a name that occurs again gets
+// a number that makes it unlike every other.
+func distinctNames(columns []engine.Column) []string {
+	names, taken := make([]string, len(columns)), make(map[string]bool, len(columns))
+	for _, c := range columns {
+		taken[c.Name] = true
+	}
+	used := make(map[string]bool, len(columns))
+	next := map[string]int{}
+	for i, c := range columns {
+		name := c.Name
+		for used[name] || name != c.Name && taken[name] {
+			next[c.Name]++
+			name = c.Name + "_" + strconv.Itoa(next[c.Name])
+		}
+		used[name], names[i] = true, name
+	}
+	return names
 }
 
 func (e *ndjsonEncoder) end(*Sink, Summary) error { return nil }

@@ -142,6 +142,26 @@ func TestNDJSONHasOneObjectALine(t *testing.T) {
 	}
 }
 
+// TestNDJSONHasNoKeyTwice: columns of a result can have equal names.
+func TestNDJSONHasNoKeyTwice(t *testing.T) {
+	names := []string{"a", "a", "b", "a_1", "a", "b_1", "b"}
+	fields := make([]arrow.Field, len(names))
+	columns := make([]engine.Column, len(names))
+	for i, name := range names {
+		fields[i] = arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64}
+		columns[i] = engine.Column{Name: name, Type: sqltype.BigInt}
+	}
+	schema := arrow.NewSchema(fields, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for i := range names {
+		b.Field(i).(*array.Int64Builder).Append(int64(i))
+	}
+	source := &rows{schema: schema, columns: columns, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
+	text, _, _, err := write(t, source, result.Options{Format: result.NDJSON})
+	require.NoError(t, err)
+	require.Equal(t, `{"a":0,"a_2":1,"b":2,"a_1":3,"a_3":4,"b_1":5,"b_2":6}`+"\n", text)
+}
+
 func TestCSVTellsNullFromEmpty(t *testing.T) {
 	text, _, _, err := write(t, oneOfEach(), result.Options{Format: result.CSV})
 	require.NoError(t, err)
