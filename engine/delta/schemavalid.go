@@ -87,6 +87,8 @@ func unusableName(name string) string {
 		return "must not begin or end with white space"
 	case strings.ContainsFunc(name, isInvisible):
 		return "must not contain control characters, line separators or text direction marks"
+	case name == "." || name == "..":
+		return "must not be . or .., which clients remove from the path of a URL"
 	}
 	return ""
 }

@@ -104,6 +104,12 @@ func TestCommitInfoOfAnyShape(t *testing.T) {
 	require.Nil(t, info.IsBlindAppend)
 	require.Equal(t, map[string]string{"a": "1", "b": "2", "c": `{"d":3}`}, info.OperationMetrics)
 	require.Contains(t, info.Extra, "txnId")
+	for _, value := range []string{`[1,{"a":2}]`, `"by hand"`, "7", "true", "[]"} {
+		got, err := action.DecodeCommit([]byte(`{"commitInfo":`+value+"}\n"+`{"txn":{"appId":"a","version":1}}`), action.Limits{})
+		require.NoError(t, err, value)
+		require.Equal(t, &action.CommitInfo{}, got[0], value)
+		require.Len(t, got, 2, value)
+	}
 }
 
 func TestEncodeRefuses(t *testing.T) {

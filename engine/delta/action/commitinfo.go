@@ -2,7 +2,6 @@ package action
 
 import (
 	stdjson "encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -10,7 +9,8 @@ import (
 )
 
 // CommitInfo describes the origin of a commit. The protocol does not prescribe its
-// contents, so a member with an unexpected type is not an error: it is in Extra only.
+// contents, so a member with an unexpected type is not an error: it is in Extra only. A
+// value that is not an object says nothing.
 type CommitInfo struct {
 	// Timestamp is the writer's clock in milliseconds since the epoch.
 	Timestamp int64
@@ -37,8 +37,9 @@ type CommitInfo struct {
 // UnmarshalJSONFrom decodes members with the expected types and puts all others into
 // Extra.
 func (c *CommitInfo) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if kind := dec.PeekKind(); kind != '{' {
-		return fmt.Errorf("commitInfo is not an object but %s", kind)
+	if dec.PeekKind() != '{' { // of a writer with another form of it
+		*c = CommitInfo{}
+		return dec.SkipValue()
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err
