@@ -159,7 +159,17 @@ func TestArrowValuesOutside(t *testing.T) {
 	numbers := array.NewData(arrow.PrimitiveTypes.Int32, 1, []*memory.Buffer{nil, int32s(7)}, nil, 0, 0)
 	words := array.NewData(arrow.BinaryTypes.String, 1, []*memory.Buffer{nil, int32s(0, 1), memory.NewBufferBytes([]byte("x"))}, nil, 0, 0)
 	dictionary := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	runs := func(ends ...int32) *array.Data {
+		return array.NewData(arrow.RunEndEncodedOf(arrow.PrimitiveTypes.Int32, arrow.BinaryTypes.String), 4, []*memory.Buffer{nil},
+			[]arrow.ArrayData{
+				array.NewData(arrow.PrimitiveTypes.Int32, len(ends), []*memory.Buffer{nil, int32s(ends...)}, nil, 0, 0),
+				array.NewData(arrow.BinaryTypes.String, 3, []*memory.Buffer{nil, int32s(0, 1, 2, 3), memory.NewBufferBytes([]byte("xyz"))}, nil, 0, 0),
+			}, 0, 0)
+	}
 	cases := map[string]*array.Data{
+		"runs that go back":         runs(3, 1, 4),
+		"a run of no row":           runs(2, 2, 4),
+		"a run that ends before it": runs(-1, 2, 4),
 		"text beyond its bytes": array.NewData(arrow.BinaryTypes.String, 2,
 			[]*memory.Buffer{nil, int32s(0, 100, 1), memory.NewBufferBytes([]byte("x"))}, nil, 0, 0),
 		"text that ends before it begins": array.NewData(arrow.BinaryTypes.String, 2,

@@ -40,6 +40,7 @@ func (a *decoder) bindValue(c *staging.Cells, values arrow.Array) copier {
 	case *array.Dictionary:
 		return a.indirect(c, v.Dictionary(), v.GetValueIndex)
 	case *array.RunEndEncoded:
+		checkRunEnds(v)
 		return a.indirect(c, v.Values(), v.GetPhysicalIndex)
 	case array.ExtensionArray:
 		return a.bind(c, v.Storage())
@@ -65,6 +66,30 @@ func (a *decoder) bindValue(c *staging.Cells, values arrow.Array) copier {
 			c.Null()
 		}
 		return nil
+	}
+}
+
+// checkRunEnds panics if the runs of an array do not follow each other up to its end: the search
+// for the run of a row would find any.
+func checkRunEnds(v *array.RunEndEncoded) {
+	ends, last := v.RunEndsArr(), int64(0)
+	for i := range ends.Len() {
+		var end int64
+		switch e := ends.(type) {
+		case *array.Int16:
+			end = int64(e.Value(i))
+		case *array.Int32:
+			end = int64(e.Value(i))
+		case *array.Int64:
+			end = e.Value(i)
+		}
+		if end <= last || ends.IsNull(i) {
+			panic(errOutside)
+		}
+		last = end
+	}
+	if last < int64(v.Offset()+v.Len()) {
+		panic(errOutside)
 	}
 }
 
