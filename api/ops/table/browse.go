@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,11 +30,12 @@ type Browser struct {
 // BrowseInput is a request for a page of rows.
 type BrowseInput struct {
 	Table access.Path
-	// Select holds column names; empty means all.
+	// Select holds column names, or several with commas between them; empty means all. A value
+	// with a comma that is the name of a visible column is that column.
 	Select []string
 	// Where is an SQL condition of the caller; empty means all rows.
 	Where string
-	// OrderBy holds column names, each with an optional " asc" or " desc".
+	// OrderBy holds column names in the same way, each with an optional " asc" or " desc".
 	OrderBy []string
 	// MaxStaleness is that of [query.Statement].
 	MaxStaleness *time.Duration
@@ -107,8 +109,16 @@ func (in BrowseInput) digest() string {
 // checks all of it. It reads one row more than the page, to know whether another page follows.
 func (o Browser) compose(ctx context.Context, a caller.Identity, in BrowseInput, version, offset int64, size int) (query.Composer, error) {
 	var c query.Composer
+	var t access.Table
+	if len(in.OrderBy) > 0 || slices.ContainsFunc(in.Select, hasComma) {
+		var err error
+		at := delta.AtVersion(version)
+		if t, err = o.Tables.Open(ctx, a, access.Ref{Path: in.Table, At: &at, Rows: true}); err != nil {
+			return c, err
+		}
+	}
 	from := fmt.Sprintf("FROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
-	c.Names("select", "SELECT ", identifiers(in.Select, "*"))
+	c.Names("select", "SELECT ", identifiers(split(t, in.Select, false), "*"))
 	c.Own("\n" + from + "\n")
 	if in.Where != "" {
 		if err := o.Queries.CheckCondition(ctx, a, query.Condition{Where: in.Where, From: from, Schema: in.Table.Schema,
@@ -119,16 +129,12 @@ func (o Browser) compose(ctx context.Context, a caller.Identity, in BrowseInput,
 		c.Own("\n")
 	}
 	if len(in.OrderBy) > 0 {
-		order, err := ordering(in.OrderBy)
-		if err != nil {
-			return c, err
-		}
-		rest, err := o.tieBreakers(ctx, a, in, version)
+		order, err := ordering(split(t, in.OrderBy, true))
 		if err != nil {
 			return c, err
 		}
 		c.Names("order_by", "ORDER BY ", order)
-		c.Own("\n" + rest + "\n")
+		c.Own("\n" + tieBreakers(t) + "\n")
 	}
 	c.Own(fmt.Sprintf("LIMIT %d OFFSET %d", size+1, offset))
 	return c, nil
@@ -136,17 +142,44 @@ func (o Browser) compose(ctx context.Context, a caller.Identity, in BrowseInput,
 
 // tieBreakers orders rows that are equal in the caller's order by all visible columns. Each page
 // is a statement of its own, and otherwise equal rows could change places between two pages.
-func (o Browser) tieBreakers(ctx context.Context, a caller.Identity, in BrowseInput, version int64) (string, error) {
-	at := delta.AtVersion(version)
-	t, err := o.Tables.Open(ctx, a, access.Ref{Path: in.Table, At: &at, Rows: true})
-	if err != nil {
-		return "", err
-	}
+func tieBreakers(t access.Table) string {
 	var b strings.Builder
 	for _, c := range t.VisibleColumns() {
 		b.WriteString(", " + engine.QuoteIdent(c.Name))
 	}
-	return b.String(), nil
+	return b.String()
+}
+
+func hasComma(text string) bool { return strings.Contains(text, ",") }
+
+// split splits values at commas, except those that name a visible column of t as they are.
+func split(t access.Table, values []string, directed bool) []string {
+	var out []string
+	for _, value := range values {
+		name := strings.TrimSpace(value)
+		if directed {
+			name, _ = direction(name)
+		}
+		if !hasComma(value) {
+			out = append(out, value)
+		} else if _, whole := t.Column(name); whole {
+			out = append(out, value)
+		} else {
+			out = append(out, strings.Split(value, ",")...)
+		}
+	}
+	return out
+}
+
+// direction cuts " asc" or " desc" from the end of a term.
+func direction(term string) (name, after string) {
+	if cut := strings.LastIndexByte(term, ' '); cut >= 0 {
+		switch word := strings.ToLower(term[cut+1:]); word {
+		case "asc", "desc":
+			return strings.TrimSpace(term[:cut]), " " + word
+		}
+	}
+	return term, ""
 }
 
 func identifiers(names []string, all string) string {
@@ -163,17 +196,11 @@ func identifiers(names []string, all string) string {
 func ordering(terms []string) (string, error) {
 	out := make([]string, len(terms))
 	for i, term := range terms {
-		name, direction := strings.TrimSpace(term), ""
-		if cut := strings.LastIndexByte(name, ' '); cut >= 0 {
-			switch word := strings.ToLower(name[cut+1:]); word {
-			case "asc", "desc":
-				name, direction = strings.TrimSpace(name[:cut]), " "+word
-			}
-		}
+		name, after := direction(strings.TrimSpace(term))
 		if name == "" {
 			return "", fault.Invalid("order_by", "must be column names, each followed by asc or desc or not")
 		}
-		out[i] = engine.QuoteIdent(name) + direction
+		out[i] = engine.QuoteIdent(name) + after
 	}
 	return strings.Join(out, ", "), nil
 }

@@ -54,10 +54,10 @@ type rowsInput struct {
 	v1.TablePath
 	v1.Page
 	Accept    string   `header:"Accept" maxLength:"1024"`
-	Select    []string `query:"select,explode" maxItems:"1000" doc:"Column names, repeated or with commas between them"`
+	Select    []string `query:"select,explode" maxItems:"1000" doc:"Column names, repeated or with commas between them; a value that is the name of a column with a comma is that column"`
 	Where     string   `query:"where" maxLength:"4096" doc:"An SQL condition"`
 	Staleness int64    `query:"max_staleness_ms" minimum:"0" maximum:"3600000" default:"1000" doc:"How long ago the log of a remote table may have been looked at when the walk begins; 0 looks now"`
-	OrderBy   []string `query:"order_by,explode" maxItems:"100" doc:"Column names, each followed by asc or desc or not; repeated or with commas between them"`
+	OrderBy   []string `query:"order_by,explode" maxItems:"100" doc:"Column names, each followed by asc or desc or not; repeated or with commas between them, which a name may contain too"`
 }
 
 // Routes registers the routes that return rows.
@@ -136,7 +136,7 @@ func startBrowse(ctx context.Context, browse table.Browser, in *rowsInput) (*str
 	}
 	age := milliseconds(in.Staleness)
 	page, err := browse.Run(ctx, table.BrowseInput{
-		Table: in.Path(), Select: v1.SplitList(in.Select), Where: in.Where, OrderBy: v1.SplitList(in.OrderBy), MaxStaleness: &age,
+		Table: in.Path(), Select: in.Select, Where: in.Where, OrderBy: in.OrderBy, MaxStaleness: &age,
 		Page: in.Page.Catalog(),
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 var oddNames = []string{
 	"nul\x00nul", "\x00", "\x01", "tab\tend", "line\nend", "line\r\nend", "\x7f", "\u0085", "\u009f", "bell\x07",
 	"\u2028", "\u200b", "\u202egnp", "\ufeffmark", "\ufffe", "\U0010ffff", "e\u0301", "\U0001F600",
-	`"`, `""`, `a"b`, "'", "`", `\`, `\"`, "a.b", "a..b", ".", "$", "?", "%s", "*", "a*", "-- x", "/* x", ";", "a b", " a", "a ", "(", "{",
+	`"`, `""`, `a"b`, "'", "`", `\`, `\"`, "a.b", "a..b", "$", "?", "%s", "*", "a*", "-- x", "/* x", ";", "a b", " a", "a ", "(", "{",
 	"[0]",
 	"select", "rowid", "file_row_number", "filename", "row", "column", "_metadata", "_change_type", "NULL", "true", "1", "1a", "ß", "İ", "ı",
 	"K",
@@ -78,6 +79,43 @@ func TestColumnsWithOddNamesWorkOrAreRefused(t *testing.T) {
 	require.Greater(t, len(taken), len(oddNames), "most names are taken")
 	for _, name := range taken {
 		require.NotRegexp(t, "[\\x00-\\x1f\\x7f]", name)
+	}
+}
+
+// TestColumnsWithCommasAndDots selects and orders by a column whose name has a comma, and
+// reaches columns of other writers whose names clients remove from a path.
+func TestColumnsWithCommasAndDots(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	path := s.Create("commas", object{"properties": object{"delta.columnMapping.mode": "name"}},
+		harness.Col("a", "long"), harness.Col("b", "long"), harness.Col("a,b", "long"), harness.Col("b,c", "long"))
+	s.Admin.Write(path+"/rows", `{"rows":[{"a":1,"b":5,"a,b":8,"b,c":9},{"a":2,"b":4,"a,b":7,"b,c":9}]}`)
+	for query, want := range map[string]list{
+		"select=a,b&order_by=a":             {list{8.0}, list{7.0}},
+		"select=a&select=b&order_by=a":      {list{1.0, 5.0}, list{2.0, 4.0}},
+		"select=b,a&order_by=a":             {list{5.0, 1.0}, list{4.0, 2.0}},
+		"select=a&order_by=a,b":             {list{2.0}, list{1.0}},
+		"select=a&order_by=a,b%20desc":      {list{1.0}, list{2.0}},
+		"select=a&order_by=b%20desc,a":      {list{1.0}, list{2.0}},
+		"select=b,c&select=a&order_by=a%20": {list{9.0, 1.0}, list{9.0, 2.0}},
+	} {
+		require.Equal(t, want, list(s.Admin.OK("GET", path+"/rows?"+query, nil)["rows"].([]any)), query)
+	}
+	for _, name := range []string{".", ".."} {
+		code, _ := s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "dots", nil, harness.Col(name, "long"))).Problem(t, 422)
+		require.Equal(t, "invalid_schema", code)
+		require.Equal(t, []string{"name"}, harness.Refused(t, s.Admin.Call("PATCH", path+"/columns/a", object{"name": name}), 422))
+	}
+	dir := filepath.Join(s.Root, "foreign")
+	harness.ForeignTable(t, dir, `SELECT 1::BIGINT AS ".", 2::BIGINT AS ".."`,
+		[]string{harness.SchemaField(".", "long"), harness.SchemaField("..", "long")}, nil, "")
+	s.Discover()
+	for _, escaped := range []string{"%2E", "%2E%2E"} {
+		s.Admin.OK("PUT", s.TablePath("foreign")+"/columns/"+escaped+"/settings", object{"isUnique": true})
+	}
+	for _, name := range []string{".", ".."} {
+		_, unique, _ := s.Admin.Flags(s.TablePath("foreign"), name)
+		require.True(t, unique, name)
 	}
 }
 
