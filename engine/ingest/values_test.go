@@ -203,7 +203,7 @@ func TestBadRows(t *testing.T) {
 		{"CSV column twice", staging.CSV, "a,A\n1,2\n", []string{"rows.a: is named twice"}},
 		{"CSV fields", staging.CSV, "a,B\n1\n2,x,y\n3,x", []string{
 			"rows[0]: has another number of fields than the header", "rows[1]: has another number of fields than the header"}},
-		{"CSV nested", staging.CSV, "a,B\n\"\",\xff\n", []string{
+		{"CSV nested", staging.CSV, "a,B\n\"x\",\xff\n", []string{
 			"rows[0].a: expected a whole number from -2147483648 to 2147483647", "rows[0].B: text is not UTF-8"}},
 	}
 	for _, c := range cases {

@@ -11,7 +11,7 @@ type CSVQuery struct {
 	Quote           string `query:"csv_quote" doc:"The quote around fields of a text/csv body, doubled within: one ASCII character. Default: a double quote"`
 	Null            string `query:"csv_null" maxLength:"256" doc:"Text that means NULL in a text/csv body where it is not quoted, in addition to the empty text"`
 	Header          string `query:"csv_header" enum:"absent,present" doc:"Whether a text/csv body begins with the names of its columns; if not, fields are in the order of the table. Default: the parameter header of Content-Type, or present"`
-	Encoding        string `query:"csv_encoding" enum:"utf-8,latin-1,windows-1252,utf-16" doc:"The encoding of a text/csv body. utf-16 is little-endian without a byte order mark. Default: utf-8"`
+	Encoding        string `query:"csv_encoding" enum:"utf-8,latin-1,windows-1252,utf-16" doc:"The encoding of a text/csv body. Without a byte order mark, the first character of utf-16 decides the byte order if it is ASCII. Default: utf-8"`
 	Decimal         string `query:"csv_decimal" enum:"point,comma" doc:"The decimal separator of numbers in a text/csv body. Default: point"`
 	DateFormat      string `query:"csv_date_format" maxLength:"256" doc:"The format of dates in a text/csv body, with directives of strptime: %d.%m.%Y. Default: ISO 8601"`
 	TimestampFormat string `query:"csv_timestamp_format" maxLength:"256" doc:"The format of timestamps in a text/csv body, with directives of strptime: %d.%m.%Y %H:%M:%S. Default: ISO 8601"`

@@ -22,7 +22,8 @@ const (
 	Latin1 Encoding = "latin-1"
 	// Windows1252 is Latin1 with further characters in place of the controls from 0x80 to 0x9f.
 	Windows1252 Encoding = "windows-1252"
-	// UTF16 has the byte order of its byte order mark, and is little-endian without one.
+	// UTF16 has the byte order of its byte order mark. Without one the first character, if it is
+	// ASCII, decides; else it is little-endian.
 	UTF16 Encoding = "utf-16"
 )
 
@@ -129,6 +130,8 @@ func (t *transcoder) units(raw []byte, last bool) (int, error) {
 			t.order, i = binary.BigEndian, 2
 		case raw[0] == 0xff && raw[1] == 0xfe:
 			i = 2
+		case raw[0] == 0 && raw[1] != 0:
+			t.order = binary.BigEndian
 		}
 	}
 	for ; i+2 <= len(raw); i += 2 {

@@ -45,6 +45,9 @@ func (r *Records) IsNull(f Field) bool {
 	return !f.quoted && (len(f.text) == 0 || len(r.null) > 0 && bytes.Equal(f.text, r.null))
 }
 
+// IsQuotedEmpty reports whether a field is an empty text, which some writers use for NULL.
+func (f Field) IsQuotedEmpty() bool { return f.quoted && len(f.text) == 0 }
+
 // Text returns the text of a field, valid until the next call.
 func (r *Records) Text(f Field) []byte { return r.scan.unquoted(f) }
 

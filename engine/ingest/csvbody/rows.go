@@ -134,7 +134,7 @@ func (c *decoder) record(fields []Field, size int64) error {
 
 // take appends the value of a field, or NULL with a problem.
 func (c *decoder) take(cells *staging.Cells, f Field) error {
-	if c.records.IsNull(f) {
+	if c.records.IsNull(f) || f.IsQuotedEmpty() && !cells.Typ.HasEmptyText() {
 		cells.Null()
 		return nil
 	}

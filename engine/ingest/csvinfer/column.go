@@ -17,8 +17,9 @@ const (
 // column collects what the values of a column have in common.
 type column struct {
 	in *inference
-	// values counts the values that are not NULL.
-	values int64
+	// values counts the values that are neither NULL nor a quoted empty text, empty the latter: they
+	// are NULL in a column that is not text.
+	values, empty int64
 
 	boolean bool
 	numbers numbers
@@ -107,8 +108,9 @@ type numbers struct {
 	separator    byte
 	whole, scale int
 	// tooLong reports values beyond 64 bits, inexact those that only DOUBLE holds, large those
-	// beyond DOUBLE, finite at least one that is finite.
-	tooLong, inexact, large, finite bool
+	// beyond DOUBLE, finite at least one that is finite. rounded reports a whole number of 64 bits
+	// that DOUBLE would change.
+	tooLong, inexact, large, finite, rounded bool
 }
 
 func (n *numbers) add(text []byte) {
@@ -125,6 +127,9 @@ func (n *numbers) add(text []byte) {
 	if f.scale == 0 && !f.inexact && f.whole > 18 && !n.tooLong {
 		n.tooLong = !isLong(text)
 	}
+	if f.scale == 0 && !f.inexact && f.whole > 15 && !n.rounded {
+		n.rounded = !isExactDouble(text)
+	}
 	if f.inexact {
 		n.inexact = true
 	}
@@ -140,7 +145,7 @@ func (n *numbers) typ(separator byte) Type {
 	switch {
 	case !n.possible || n.separator != 0 && n.separator != separator || !n.finite:
 		return Type{Kind: Text}
-	case n.inexact && n.large:
+	case n.inexact && (n.large || n.rounded):
 		return Type{Kind: Text}
 	case n.inexact:
 		return Type{Kind: Double}
@@ -191,7 +196,7 @@ func (in *inference) heldBy(set forms, list []timeForm, chosen int) int {
 // candidates returns the distinct values, most frequent first, if they can be a domain: each
 // occurs twice on average, and none is blank.
 func (c *column) candidates() []ValueCount {
-	if len(c.counts) == 0 || c.values < 2*int64(len(c.counts)) {
+	if len(c.counts) == 0 || c.empty > 0 || c.values < 2*int64(len(c.counts)) {
 		return nil
 	}
 	out := make([]ValueCount, 0, len(c.counts))

@@ -167,7 +167,10 @@ func (in *inference) row(fields []csvbody.Field, maxRows int64) {
 		fields = fields[:min(len(fields), len(in.columns))]
 	}
 	for i, f := range fields {
-		if !in.records.IsNull(f) {
+		switch {
+		case f.IsQuotedEmpty():
+			in.columns[i].empty++
+		case !in.records.IsNull(f):
 			in.columns[i].add(in.records.Text(f))
 		}
 	}
@@ -186,6 +189,9 @@ func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *I
 	if separator == ',' {
 		options.Decimal = csvbody.DecimalComma
 	}
+	if options.Header == "" && !dialect.NoHeader && in.headerOfNumbers() {
+		in.problem(1, "the first line holds numbers only, so that it can be the names or a row: set csv_header to present or absent")
+	}
 	names := tableNames(in.header)
 	if !dialect.NoHeader && !found(in.header, names) {
 		options.Columns = csvbody.ColumnList(names)
@@ -201,12 +207,28 @@ func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *I
 	in.out.Options, in.out.Rows = options, in.rows
 	for i, c := range in.columns {
 		column := Column{Name: names[i], Type: c.typ(separator, date, timestamp), Nullable: c.values < in.rows || in.rows == 0}
+		if column.Type.Kind == Text { // an empty text is one of its values
+			column.Nullable = c.values+c.empty < in.rows || in.rows == 0
+		}
 		if column.Type.Kind == Text && !c.invalid {
 			column.Values = c.candidates()
 		}
 		in.out.Columns = append(in.out.Columns, column)
 	}
 	return &in.out
+}
+
+// headerOfNumbers reports whether every name in the header is a number.
+func (in *inference) headerOfNumbers() bool {
+	numbers := 0
+	for _, text := range in.header {
+		if f, ok := parseNumber([]byte(text)); text != "" && (!ok || !f.finite) {
+			return false
+		} else if text != "" {
+			numbers++
+		}
+	}
+	return numbers > 0
 }
 
 // separator returns the decimal separator: a given one, or a comma if more columns have it and

@@ -187,7 +187,7 @@ func TestEncodingsAreDetected(t *testing.T) {
 	}{
 		{"a,b\n", csvbody.UTF8}, {"ä,b\n", csvbody.UTF8}, {long + "ä", csvbody.UTF8}, {long + "\xe4", csvbody.Windows1252},
 		{long + "\x81", csvbody.Latin1}, {"äöü\xff", csvbody.UTF8}, {"a\xc3", csvbody.Windows1252}, {"\xff\xfea\x00", csvbody.UTF16},
-		{"\xfe\xff\x00a", csvbody.UTF16}, {"a\x00,\x00b\x00", csvbody.UTF16},
+		{"\xfe\xff\x00a", csvbody.UTF16}, {"a\x00,\x00b\x00", csvbody.UTF16}, {"\x00a\x00,\x00b", csvbody.UTF16},
 	} {
 		dir := t.TempDir()
 		for _, body := range []io.Reader{strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text))} {
@@ -255,4 +255,39 @@ func TestNamesThatTablesCanHave(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []csvinfer.Problem{{Line: 1, Message: "the names of the columns are too long for csv_columns: shorten them, " +
 		"without characters that tables do not allow"}}, in.Problems)
+}
+
+// TestDoubtfulFiles: what is uncertain is a problem, and no type changes a value.
+func TestDoubtfulFiles(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		types    []csvinfer.Kind
+		nullable []bool
+		problems int
+	}{
+		{"n\n135217135789158401\n1e3\n", []csvinfer.Kind{csvinfer.Text}, []bool{false}, 0},
+		{"n\n9007199254740992\n1e3\n", []csvinfer.Kind{csvinfer.Double}, []bool{false}, 0},
+		{"n\n9007199254740993\nNaN\n", []csvinfer.Kind{csvinfer.Text}, []bool{false}, 0},
+		{"1,2\n3,4\r\n", []csvinfer.Kind{csvinfer.Long, csvinfer.Long}, []bool{false, false}, 1},
+		{"id,2019\n3,4\n", []csvinfer.Kind{csvinfer.Long, csvinfer.Long}, []bool{false, false}, 0},
+		{"n,s\n\"\",\"\"\n\"4\",x\n", []csvinfer.Kind{csvinfer.Long, csvinfer.Text}, []bool{true, false}, 0},
+	} {
+		in, err := csvinfer.Infer(t.Context(), strings.NewReader(c.text), csvinfer.Request{})
+		require.NoError(t, err)
+		for i, column := range in.Columns {
+			require.Equal(t, c.types[i], column.Type.Kind, "%q", c.text)
+			require.Equal(t, c.nullable[i], column.Nullable, "%q", c.text)
+		}
+		require.Len(t, in.Problems, c.problems, "%q: %v", c.text, in.Problems)
+		if c.problems == 0 {
+			load(t, t.TempDir(), c.text, in)
+		}
+	}
+	big := "\x00n\x00,\x00s\x00\n\x007\x00,\x00x"
+	in, err := csvinfer.Infer(t.Context(), strings.NewReader(big), csvinfer.Request{Encoding: csvbody.UTF16})
+	require.NoError(t, err)
+	require.Equal(t, []string{"n", "s"}, []string{in.Columns[0].Name, in.Columns[1].Name})
+	require.EqualValues(t, 1, load(t, t.TempDir(), big, in))
+	_, err = csvinfer.Infer(t.Context(), strings.NewReader("1,2\n3,4\n"), csvinfer.Request{Given: csvbody.Options{Header: "present"}})
+	require.NoError(t, err)
 }

@@ -106,5 +106,5 @@ func (s *inspector) isUTF16() bool {
 			high++
 		}
 	}
-	return low == 0 && high > len(s.head)/4
+	return low == 0 && high > len(s.head)/4 || high == 0 && low > len(s.head)/4
 }

@@ -1,6 +1,7 @@
 package csvinfer
 
 import (
+	"math/big"
 	"strconv"
 	"unsafe"
 )
@@ -78,6 +79,16 @@ func isSpecial(text []byte, f *numberForm) bool {
 func isLong(text []byte) bool {
 	_, err := strconv.ParseInt(unsafe.String(&text[0], len(text)), 10, 64)
 	return err == nil
+}
+
+// isExactDouble reports whether DOUBLE holds a number without separator and exponent unchanged.
+func isExactDouble(text []byte) bool {
+	whole, ok := new(big.Int).SetString(string(text), 10)
+	if !ok {
+		return false
+	}
+	_, accuracy := new(big.Float).SetInt(whole).Float64()
+	return accuracy == big.Exact
 }
 
 // isDouble reports whether a number is in the range of DOUBLE.

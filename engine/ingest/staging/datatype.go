@@ -227,6 +227,9 @@ func integerRange(k kind) (int64, int64) {
 	return -1 << 63, 1<<63 - 1
 }
 
+// HasEmptyText reports whether an empty text is a value of the type.
+func (t *DataType) HasEmptyText() bool { return t.Kind == KindString || t.Kind == kindBinary }
+
 // IsNumber reports whether values of the type are numbers.
 func (t *DataType) IsNumber() bool {
 	switch t.Kind {
