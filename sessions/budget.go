@@ -28,8 +28,9 @@ func newBudget(opts Options) *budget {
 }
 
 // acquire waits for the turn of a user of org and returns the memory granted. It calls
-// reclaim if memory that no lease covers prevents the grant.
-func (b *budget) acquire(ctx context.Context, org, user string, reclaim func()) (int64, error) {
+// reclaim if memory that no lease covers prevents the grant, and end with the slow statements
+// that have to end.
+func (b *budget) acquire(ctx context.Context, org, user string, reclaim func(), end func([]*slowStatement)) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -40,7 +41,9 @@ func (b *budget) acquire(ctx context.Context, org, user string, reclaim func()) 
 		return 0, err
 	}
 	b.dispatch()
+	chosen := b.relieve()
 	b.mu.Unlock()
+	end(chosen)
 	if b.short() {
 		reclaim()
 		b.retry()

@@ -19,6 +19,8 @@
 //     user who holds at least half of the organisation's share gets a turn only if
 //     every other waiting user of the organisation does too. A failed or cancelled
 //     wait takes nothing.
+//   - While others wait, the statements of a user whose clients read slowly hold at most a
+//     quarter of what the organisation may hold, or are one.
 //   - A session is held by at most one statement. A broken session is closed and
 //     never reused.
 //   - A session that may have read deleted files ([Pool.Empty]), or is old, serves no further

@@ -6,12 +6,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-type metrics struct{ wait prometheus.Histogram }
+type metrics struct {
+	wait      prometheus.Histogram
+	slowEnded prometheus.Counter
+}
 
 func newMetrics(reg prometheus.Registerer, p *Pool) *metrics {
 	m := &metrics{wait: prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "lakewarden_session_queue_seconds", Help: "Time a statement waited for its turn.",
 		Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
+	}), slowEnded: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "lakewarden_slow_statements_ended_total", Help: "Statements with slow clients that ended because others waited for their turns.",
 	})}
 	if reg == nil {
 		return m
@@ -27,7 +32,7 @@ func newMetrics(reg prometheus.Registerer, p *Pool) *metrics {
 	gauge(name, help, prometheus.Labels{"state": "idle"}, func(s Stats) float64 { return float64(s.Idle) })
 	gauge("lakewarden_engine_memory_bytes", "Memory leased to running statements.", nil,
 		func(s Stats) float64 { return float64(s.HeldBytes) })
-	reg.MustRegister(m.wait)
+	reg.MustRegister(m.wait, m.slowEnded)
 	return m
 }
 

@@ -98,10 +98,13 @@ type Held struct {
 	// oneOff reports that Release closes the session.
 	oneOff bool
 	once   sync.Once
+	// slow is not nil while the client reads slowly.
+	slow *slowStatement
 }
 
 // Acquire waits for a turn and returns a session of key. The caller must release it
-// exactly when the statement's result is closed. Release may be called more than once.
+// exactly when the statement's result is closed. Release may be called more than once, but
+// after it neither Slow nor Fast.
 // Errors are ErrBusy, ErrClosed, those of the context and those of the engine.
 func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
 	if err := ctx.Err(); err != nil {
@@ -124,7 +127,7 @@ func (p *Pool) turn(ctx context.Context, key Key, start time.Time, open func() (
 	if p.budget.crowded() {
 		p.settle(func(*warm) bool { return true })
 	}
-	mem, err := p.budget.acquire(ctx, key.Org, key.User, p.reclaim)
+	mem, err := p.budget.acquire(ctx, key.Org, key.User, p.reclaim, p.endSlow)
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +222,7 @@ func (h *Held) Release() {
 
 func (p *Pool) release(h *Held) {
 	defer p.work.Done()
+	h.Fast()
 	w := &warm{key: h.key, id: h.key.id(), session: h.opened, since: p.opts.Now(), linger: p.opts.lingerOf(h.key), lease: h.Lease.Memory}
 	if h.oneOff || h.Session.Broken() {
 		p.discard(w)

@@ -21,7 +21,8 @@ type userQueue struct {
 	id      string
 	held    int64
 	running int
-	waiters *list.List    // of *waiter, in the order of arrival
+	waiters *list.List // of *waiter, in the order of arrival
+	slow    []*slowStatement
 	turn    *list.Element // in orgQueue.turns while there are waiters
 }
 

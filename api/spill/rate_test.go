@@ -67,7 +67,7 @@ func sendSlowly(t *testing.T, size int, opts spill.Options, pause func(write int
 	opts.Dir, opts.Patience, opts.Now = t.TempDir(), time.Millisecond, conn.now
 	opts.ServerBytes, opts.OwnerBytes = 256*mib, 256*mib
 	store := spill.New(opts)
-	out := store.Writer(context.Background(), spill.Owner{Org: "org", User: "ana"}, conn)
+	out := store.Writer(context.Background(), spill.Owner{Org: "org", User: "ana"}, conn, nil)
 	_, err := out.Write(random(size))
 	require.NoError(t, err)
 	close(conn.open)

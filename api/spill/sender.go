@@ -61,6 +61,8 @@ func (w *Writer) send(p []byte, limit time.Duration) error {
 	switch {
 	case err == nil:
 		return nil
+	case w.yielding():
+		return errors.Join(errFull, err)
 	case w.ctx.Err() != nil:
 		return errors.Join(context.Cause(w.ctx), err)
 	case errors.Is(err, os.ErrDeadlineExceeded) && w.store.opts.Now().Sub(begun) >= limit:

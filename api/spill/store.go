@@ -20,6 +20,8 @@ type Options struct {
 	// Patience is how long a writer waits for a client that reads nothing, or less than 1
 	// MiB a second, before it writes to a file. Default 2 s.
 	Patience time.Duration
+	// Hurry is the same while others wait for the statement to end. Default 250 ms.
+	Hurry time.Duration
 	// Stall is how long a client may leave a piece unread before its connection is
 	// closed, and how far it may lag behind LeastRate. Default 10 min.
 	Stall time.Duration
@@ -44,7 +46,8 @@ type Store struct {
 	used  int64
 	orgs  map[string]int64
 	users map[Owner]int64
-	files int
+	// writers holds the writers with a file.
+	writers map[*Writer]struct{}
 }
 
 // Owner identifies the user, in an organisation, against whose limit a file counts.
@@ -62,6 +65,9 @@ func New(opts Options) *Store {
 	if opts.Patience == 0 {
 		opts.Patience = 2 * time.Second
 	}
+	if opts.Hurry == 0 {
+		opts.Hurry = 250 * time.Millisecond
+	}
 	if opts.Stall == 0 {
 		opts.Stall = 10 * time.Minute
 	}
@@ -74,9 +80,10 @@ func New(opts Options) *Store {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	s := &Store{opts: opts, orgs: map[string]int64{}, users: map[Owner]int64{}, aborted: prometheus.NewCounterVec(prometheus.CounterOpts{
+	aborted := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lakewarden_streams_aborted_total", Help: "Responses that ended early because their client did not read them, by reason.",
-	}, []string{"reason"})}
+	}, []string{"reason"})
+	s := &Store{opts: opts, aborted: aborted, orgs: map[string]int64{}, users: map[Owner]int64{}, writers: map[*Writer]struct{}{}}
 	for _, reason := range []string{reasonFull, reasonStalled, reasonDisk} {
 		s.aborted.WithLabelValues(reason)
 	}
@@ -96,7 +103,7 @@ func New(opts Options) *Store {
 func (s *Store) Used() (bytes int64, files int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.used, s.files
+	return s.used, len(s.writers)
 }
 
 // reserve reserves n bytes for an owner. It returns false if a limit would be exceeded.
@@ -124,10 +131,16 @@ func (s *Store) release(owner Owner, n int64) {
 	}
 }
 
-func (s *Store) count(files int) {
+func (s *Store) add(w *Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files += files
+	s.writers[w] = struct{}{}
+}
+
+func (s *Store) remove(w *Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.writers, w)
 }
 
 // create creates a file and removes its name.

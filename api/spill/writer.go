@@ -34,6 +34,7 @@ type Writer struct {
 	owner    Owner
 	conn     Conn
 	ctx      context.Context
+	turn     Turn // nil for bytes that nobody waits for
 
 	pieces  chan []byte   // to the connection; unbuffered
 	grown   chan struct{} // signals that the file has grown; buffered
@@ -64,11 +65,13 @@ type Writer struct {
 	// share of a second, up to the store's stall.
 	credit time.Duration
 
-	mu    sync.Mutex
-	size  int64 // of the file
-	sent  int64 // bytes of the file that were sent
-	ended bool  // ctx has ended, and the connection has its last deadline
-	idle  bool  // the writer no longer uses the connection
+	mu     sync.Mutex
+	size   int64     // of the file
+	sent   int64     // bytes of the file that were sent
+	since  time.Time // when the file got its first byte
+	ended  bool      // ctx has ended or the writer has yielded, and the connection has its last deadline
+	yields bool      // the writer ends to make room for others
+	idle   bool      // the writer no longer uses the connection
 }
 
 var (
@@ -77,20 +80,20 @@ var (
 )
 
 // Writer returns a writer to conn. The bytes count against the limits of owner. When ctx
-// ends, sending ends within Options.Grace. The caller must close the writer.
-func (s *Store) Writer(ctx context.Context, owner Owner, conn Conn) *Writer {
-	return s.writer(ctx, owner, conn, s.opts.Patience)
+// ends, sending ends within Options.Grace. turn may be nil. The caller must close the writer.
+func (s *Store) Writer(ctx context.Context, owner Owner, conn Conn, turn Turn) *Writer {
+	return s.writer(ctx, owner, conn, s.opts.Patience, turn)
 }
 
 // Waiting returns a writer that waits for its client instead of spilling. It is for
 // bytes that occupy no resources while they wait.
 func (s *Store) Waiting(ctx context.Context, conn Conn) *Writer {
-	return s.writer(ctx, Owner{}, conn, 1<<62)
+	return s.writer(ctx, Owner{}, conn, 1<<62, nil)
 }
 
-func (s *Store) writer(ctx context.Context, owner Owner, conn Conn, patience time.Duration) *Writer {
+func (s *Store) writer(ctx context.Context, owner Owner, conn Conn, patience time.Duration, turn Turn) *Writer {
 	w := &Writer{
-		store: s, owner: owner, conn: conn, ctx: ctx, patience: patience,
+		store: s, owner: owner, conn: conn, ctx: ctx, patience: patience, turn: turn,
 		pieces: make(chan []byte), grown: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
 	w.unwatch = context.AfterFunc(ctx, func() { w.setDeadline(0) })
@@ -138,11 +141,18 @@ func (w *Writer) put(piece []byte) error {
 		return err
 	}
 	w.spilling, w.waited, w.passed = true, 0, 0
-	return w.spill(piece)
+	if err := w.spill(piece); err != nil || !w.spilling {
+		return err
+	}
+	if w.turn != nil {
+		w.turn.Slow(w.rate)
+	}
+	return nil
 }
 
 // offer waits until the sender accepts a piece. It returns false if the client is too
-// slow.
+// slow: by its rate within the store's patience, or, while others wait, if it has not
+// accepted the piece within Options.Hurry.
 func (w *Writer) offer(piece []byte) (bool, error) {
 	select {
 	case w.pieces <- piece:
@@ -150,7 +160,7 @@ func (w *Writer) offer(piece []byte) (bool, error) {
 	default:
 	}
 	begun := time.Now()
-	timer := time.NewTimer(w.patience - w.waited)
+	timer := time.NewTimer(w.hurry(w.patience - w.waited))
 	defer timer.Stop()
 	for {
 		select {
@@ -162,20 +172,32 @@ func (w *Writer) offer(piece []byte) (bool, error) {
 			return false, w.cause
 		case <-timer.C:
 		}
-		if w.tooSlow(w.passed) {
+		left := w.patience - w.waited - time.Since(begun)
+		switch {
+		case w.awaited():
+			return false, nil
+		case left > 0:
+			timer.Reset(w.hurry(left))
+			continue
+		case w.tooSlow(w.passed):
 			return false, nil
 		}
 		begun, w.waited, w.passed = time.Now(), 0, 0
-		timer.Reset(w.patience)
+		timer.Reset(w.hurry(w.patience))
 	}
 }
 
 // spill appends a piece to the file. If there is no space, it waits as long as the client
-// reads; once the file is empty, the piece goes to the connection.
+// reads; once the file is empty, the piece goes to the connection. If others wait, the slowest
+// stream of the user makes room.
 func (w *Writer) spill(piece []byte) error {
-	timer, before := time.NewTimer(w.patience), w.position()
+	begun, before := time.Now(), w.position()
+	timer := time.NewTimer(w.hurry(w.patience))
 	defer timer.Stop()
 	for !w.store.reserve(w.owner, int64(len(piece))) {
+		if w.awaited() {
+			w.store.makeRoom(w)
+		}
 		select {
 		case <-w.moved:
 			if w.sentAll() {
@@ -186,12 +208,16 @@ func (w *Writer) spill(piece []byte) error {
 		case <-w.ctx.Done():
 			return context.Cause(w.ctx)
 		case <-timer.C:
+			if left := w.patience - time.Since(begun); left > 0 {
+				timer.Reset(w.hurry(left))
+				continue
+			}
 			now := w.position()
 			if w.tooSlow(now - before) {
 				return w.abort(reasonFull, errFull)
 			}
-			before = now
-			timer.Reset(w.patience)
+			begun, before = time.Now(), now
+			timer.Reset(w.hurry(w.patience))
 		}
 	}
 	if err := w.append(piece); err != nil {
@@ -222,7 +248,8 @@ func (w *Writer) append(piece []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.size == 0 {
-		w.store.count(1)
+		w.since = w.store.opts.Now()
+		w.store.add(w)
 	}
 	w.size += int64(len(piece))
 	return nil
@@ -258,6 +285,9 @@ func (w *Writer) restart() error {
 		return w.abort(reasonDisk, err)
 	}
 	w.discard()
+	if w.turn != nil {
+		w.turn.Fast()
+	}
 	return nil
 }
 
@@ -265,7 +295,7 @@ func (w *Writer) restart() error {
 func (w *Writer) discard() {
 	if w.size > 0 {
 		w.store.release(w.owner, w.size)
-		w.store.count(-1)
+		w.store.remove(w)
 	}
 	w.size, w.sent = 0, 0
 }

@@ -33,6 +33,7 @@ type pair struct {
 	client net.Conn
 	server net.Conn
 	end    context.CancelCauseFunc
+	turn   spill.Turn
 }
 
 func newPair(t testing.TB, opts spill.Options) *pair {
@@ -55,7 +56,7 @@ func (p *pair) connect(owner spill.Owner) {
 	var ctx context.Context
 	ctx, p.end = context.WithCancelCause(context.Background())
 	p.server, p.client = net.Pipe()
-	p.out = p.store.Writer(ctx, owner, p.server)
+	p.out = p.store.Writer(ctx, owner, p.server, p.turn)
 }
 
 func (p *pair) close(t testing.TB) {

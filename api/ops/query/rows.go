@@ -39,6 +39,8 @@ type Rows struct {
 	ctx     context.Context // of the statement; ends with its deadline
 	alive   context.Context // see Context
 	cancel  context.CancelFunc
+	// stop ends alive.
+	stop    context.CancelCauseFunc
 	held    *sessions.Held
 	explain func(error) error
 	// again starts the statement a second time; nil if that is no longer possible.
@@ -52,6 +54,8 @@ type Rows struct {
 	rows   int64
 	err    error
 	finish sync.Once
+	// finished reports that the session was released.
+	finished bool
 }
 
 var _ engine.Result = (*Rows)(nil)
@@ -133,6 +137,7 @@ func (r *Rows) Finish() error {
 		if r.held != nil {
 			r.held.Release()
 		}
+		r.finished = true
 		if r.cancel != nil {
 			r.cancel()
 		}
@@ -147,7 +152,28 @@ func (r *Rows) Finish() error {
 func (r *Rows) Close() error {
 	err := r.Finish()
 	r.work.Done()
+	if r.stop != nil {
+		r.stop(nil)
+	}
 	return err
+}
+
+// Awaited reports whether statements of other users wait for a turn.
+func (r *Rows) Awaited() bool { return r.held != nil && !r.finished && r.held.Awaited() }
+
+// Slow says that the client reads at the given rate, more slowly than rows come. If others wait,
+// the statement may end with a *[sessions.BusyError], and so does [Rows.Context].
+func (r *Rows) Slow(rate func() float64) {
+	if r.held != nil && !r.finished && r.stop != nil {
+		r.held.Slow(sessions.SlowClient{Rate: rate, End: r.stop})
+	}
+}
+
+// Fast says that the client has caught up.
+func (r *Rows) Fast() {
+	if r.held != nil && !r.finished {
+		r.held.Fast()
+	}
 }
 
 // Elapsed is the time since the statement was accepted.

@@ -106,7 +106,7 @@ func (o *Service) start(ctx context.Context, a caller.Identity, q Statement, run
 	}
 	// The deadline counts from the arrival of the statement. It does not end the delivery of
 	// rows that were read in time.
-	ctx = o.watch(ctx, a, run)
+	ctx, run.stop = context.WithCancelCause(o.watch(ctx, a, run))
 	run.alive = ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
 	run.cancel = cancel
@@ -114,6 +114,7 @@ func (o *Service) start(ctx context.Context, a caller.Identity, q Statement, run
 	defer func() { // also after a panic: the work would be checked for ever
 		if !running {
 			cancel()
+			run.stop(nil)
 			run.work.Done()
 		}
 	}()
@@ -400,11 +401,15 @@ func (o *Service) launchIn(
 	return held, result, nil
 }
 
-// timedOut distinguishes the statement's own deadline, and cancellation by
-// [revocation.Watcher], from a client that went away.
+// timedOut distinguishes the statement's own deadline, the end for others who wait, and
+// cancellation by [revocation.Watcher] from a client that went away.
 func timedOut(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), engine.ErrTimeout) {
 		return engine.ErrTimeout
+	}
+	var busy *sessions.BusyError
+	if errors.As(context.Cause(ctx), &busy) { // see Rows.Slow
+		return busy
 	}
 	return revocation.EndedBy(ctx, err)
 }

@@ -83,7 +83,8 @@ func (s streaming) Write(w http.ResponseWriter, r *http.Request) {
 	}
 	var out *spill.Writer
 	if rows, ok := s.rows.(running); ok {
-		out, finish = s.spill.Writer(ctx, ownerOf(r), client), func() { _ = rows.Finish() }
+		turn, _ := s.rows.(spill.Turn)
+		out, finish = s.spill.Writer(ctx, ownerOf(r), client, turn), func() { _ = rows.Finish() }
 	} else {
 		out = s.spill.Waiting(ctx, client)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
 // wide makes a table whose rows, in any format, are more than connections buffer.
@@ -82,9 +83,32 @@ func spilled(s *harness.Server, t testing.TB) (streams, bytes float64) {
 	return s.Metric(t, "lakewarden_spilled_streams"), s.Metric(t, "lakewarden_spilled_bytes")
 }
 
+// trickle reads a byte now and then, until the connection ends.
+func (r *reader) trickle(every time.Duration) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-end:
+				return
+			case <-time.After(every):
+				if _, err := r.in.Peek(r.in.Buffered() + 1); err != nil {
+					return // its buffer is full, or the connection has ended
+				}
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		_ = r.conn.SetReadDeadline(time.Now()) // it may wait for a byte
+		<-ended
+	}
+}
+
 // TestStalledReadersGiveTheirSessionsBack checks that thirty clients of one user which
-// read nothing delay another user by only a few turns, and that each gets its whole
-// result when it reads.
+// read nothing, or a byte now and then, delay another user by only a few turns, and that each
+// gets its whole result when it reads, except those that made room for the other user.
 func TestStalledReadersGiveTheirSessionsBack(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) { c.MaxRunning, c.Threads = 12, 1 })
 	sql := wide(s)
@@ -98,9 +122,12 @@ func TestStalledReadersGiveTheirSessionsBack(t *testing.T) {
 	}
 	ask() // once before, so that the next time it only waits for its turn
 
-	readers := make([]*reader, 30)
+	readers, trickling := make([]*reader, 30), []func(){}
 	for i := range readers {
 		readers[i] = send(greedy, t, "POST", "/v1/query", map[string]any{"sql": sql}, arrow...)
+		if i%2 == 0 {
+			trickling = append(trickling, readers[i].trickle(100*time.Millisecond))
+		}
 	}
 	const running, queued = `lakewarden_sessions{state="running"}`, `lakewarden_sessions{state="queued"}`
 	require.Eventually(t, func() bool { return s.Metric(t, queued) >= 15 }, time.Minute, 10*time.Millisecond, "they fill the server")
@@ -108,30 +135,78 @@ func TestStalledReadersGiveTheirSessionsBack(t *testing.T) {
 	start := time.Now()
 	ask()
 	turns := s.Metric(t, "lakewarden_session_queue_seconds_count") - before
-	t.Logf("another user waited %v and %v turns", time.Since(start), turns)
+	ended := s.Metric(t, "lakewarden_slow_statements_ended_total")
+	t.Logf("another user waited %v and %v turns, %v statements ended", time.Since(start), turns, ended)
 	// Those that stalled first stall at the same time, and give all their turns back.
 	require.LessOrEqual(t, turns, 13.0)
+	for _, stop := range trickling {
+		stop()
+	}
 
 	require.Eventually(t, func() bool {
 		streams, _ := spilled(s, t)
-		return streams == 30 && s.Metric(t, running) == 0 && s.Metric(t, queued) == 0
+		return streams == 30-ended && s.Metric(t, running) == 0 && s.Metric(t, queued) == 0
 	}, time.Minute, 50*time.Millisecond, "nobody reads, and nobody holds a session")
 	names, err := os.ReadDir(filepath.Join(s.Config.DataDir, "spill"))
 	require.NoError(t, err)
 	require.Empty(t, names)
 
+	cut := 0.0
 	for i, r := range readers {
-		resp, got, err := r.rest(t)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, resp.StatusCode)
-		require.True(t, bytes.Equal(want.Body, got), "reader %d", i)
-		require.Equal(t, "false", resp.Trailer.Get("X-Truncated"))
+		require.NoError(t, r.conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		resp, err := http.ReadResponse(r.in, nil)
+		var got []byte
+		if err == nil {
+			require.Equal(t, http.StatusOK, resp.StatusCode)
+			got, err = io.ReadAll(resp.Body)
+		}
+		if err == nil {
+			require.True(t, bytes.Equal(want.Body, got), "reader %d", i)
+			require.Equal(t, "false", resp.Trailer.Get("X-Truncated"))
+		} else {
+			cut++
+		}
 		require.NoError(t, r.conn.Close())
 	}
+	require.Equal(t, ended, cut, "a stream that ended early does not look complete")
 	require.Eventually(t, func() bool {
 		streams, bytes := spilled(s, t)
 		return streams == 0 && bytes == 0
 	}, time.Minute, 10*time.Millisecond)
+	s.Quiet(t)
+}
+
+// TestEndlessResultsMakeRoom checks that another user gets a turn soon beside thirty slow readers
+// of results that are too large ever to be written to files.
+func TestEndlessResultsMakeRoom(t *testing.T) {
+	s := harness.Start(t, func(c *harness.Settings) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 12, 1, 4096, 256 })
+	wide(s)
+	greedy, small := s.Member("greedy@acme.example", "admin", nil), s.Member("small@acme.example", "admin", nil)
+	point := "SELECT id FROM " + s.Schema + ".wide WHERE id = 1"
+	small.Rows(point)
+	endless := "SELECT a.text FROM " + s.Schema + ".wide a, " + s.Schema + ".wide b"
+	var stops []func()
+	for i := range 30 {
+		r := send(greedy, t, "POST", "/v1/query", map[string]any{"sql": endless}, "Accept", "text/csv")
+		if i%2 == 0 {
+			stops = append(stops, r.trickle(100*time.Millisecond))
+		}
+		stops = append(stops, func() { _ = r.conn.Close() })
+	}
+	require.Eventually(t, func() bool {
+		streams, _ := spilled(s, t)
+		return streams >= 3 && s.Metric(t, `lakewarden_sessions{state="queued"}`) > 0
+	}, time.Minute, 10*time.Millisecond, "their statements hold all turns, and write to files")
+	start, stalls := time.Now(), enginetest.WatchStalls(0)
+	require.Equal(t, []any{[]any{1.0}}, small.Rows(point))
+	took := time.Since(start) - stalls()
+	ended := s.Metric(t, "lakewarden_slow_statements_ended_total")
+	for _, stop := range stops {
+		stop()
+	}
+	t.Logf("another user waited %v, %v statements ended", took, ended)
+	require.Positive(t, ended, "their statements would not end by themselves")
+	require.Less(t, took, 20*time.Second) // a second where the machine has nothing else to do
 	s.Quiet(t)
 }
 
