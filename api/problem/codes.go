@@ -189,12 +189,13 @@ var Codes = []Code{
 		"The API key that is to be rotated has ended, or the API key, service account or client that a credential is for. Create a new one."},
 	{"policy_not_usable", 409, "A policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
 	{"query_cancelled", 409, "The query was cancelled.", "While it ran, the API key was revoked or expired, the user was removed or got " +
-		"another role or other attributes, or a table that it reads was removed, left the workspaces of the user or got other policies. " +
-		"A cancelled write has written nothing."},
+		"another role or other attributes, or a table that it reads was removed, left the workspaces of the user or got other policies, " +
+		"or a vacuum deleted files of the version that it reads. A cancelled write has written nothing."},
 	{"operation_running", 409, "The operation has not ended.", "Its result is there when its state is succeeded; cancel it to end it now."},
 	{"operation_failed", 409, "The operation did not succeed.",
 		"It failed or was cancelled, so it has no result; GET /v1/operations/{id} says why."},
-	{"result_stale", 409, "The result was made under rules that have changed.", "Run the query again."},
+	{"result_stale", 409, "The result was made under rules that have changed.",
+		"Run the query again. A vacuum that deletes files of the version that was read has the same effect."},
 	{"undo_window_expired", 409, "The time to undo this is over.", "The reply to the attach says until when it could be undone."},
 	{"undo_window_closed", 409, "A later change prevents undoing this.",
 		"The configuration was attached again, the attach was undone before, or there was none."},
