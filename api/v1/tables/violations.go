@@ -16,7 +16,7 @@ type ruleState struct {
 	Columns    []string `json:"columns"`
 	Holds      bool     `json:"holds"`
 	Violations *int64   `json:"violations" doc:"Number of rows, or for keys of combinations that occur more than once; null for callers who do not see all, and if a domain's values cannot be read, and for a rule that was dropped"`
-	Lost       *string  `json:"lost" enum:"field,name" doc:"How another writer has lost the rule: with the metadata of the field, after which it applies to writes through this server until its metadata is restored, or by dropping it by name, after which it applies to nobody; null if it is not lost"`
+	Lost       *string  `json:"lost,omitempty" enum:"field,name" doc:"How another writer has lost the rule: with the metadata of the field, after which it applies to writes through this server until its metadata is restored, or by dropping it by name, after which it applies to nobody; omitted if it is not lost"`
 }
 
 type ruleStates struct {
