@@ -114,8 +114,11 @@ type Workload struct {
 	// directly. A workload has one of the two.
 	Queries    string      `json:"queries"`
 	Statements []Statement `json:"statements"`
-	Warmup     int         `json:"warmup"`
-	Runs       int         `json:"runs"`
+	// Again asks for each statement twice in turn and measures the second answer, for which copies of
+	// visible rows exist.
+	Again  bool `json:"again"`
+	Warmup int  `json:"warmup"`
+	Runs   int  `json:"runs"`
 	// Users is the number of users of a first, idle, budget or sharing workload.
 	Users int `json:"users"`
 	// BudgetMiB is the memory that the statements of a budget workload share.
