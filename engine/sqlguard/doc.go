@@ -35,7 +35,7 @@
 //     files without hidden rows.
 //
 // Subpackages hold one idea each and never import this one: refusal, grammar, functions,
-// limits, arguments, constant, pushdown, leakproof, printer, explain and sqltext.
+// limits, arguments, constant, faults, pushdown, leakproof, printer, explain and sqltext.
 //
 // The guard knows no catalog and no policy: apart from its subpackages it imports engine,
 // sqltype and sqltree only. It executes no SQL.
