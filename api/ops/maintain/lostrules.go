@@ -63,7 +63,11 @@ func (f *ForeignCommits) write(
 	txn := snap.Begin(delta.Operation{Name: "RESTORE RULES", Parameters: map[string]string{}})
 	txn.Alter(change)
 	txn.ReadWholeTable()
-	committing, lease, err := f.Leases.Begin(ctx, located, catalog.WriteRows)
+	table, err := f.Tables.OpenUnfiltered(ctx, located)
+	if err != nil {
+		return err
+	}
+	committing, lease, err := f.Leases.Begin(ctx, table, catalog.WriteRows)
 	if err != nil {
 		return err
 	}
