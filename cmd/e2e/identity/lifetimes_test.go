@@ -60,7 +60,7 @@ var (
 	otherNames = []string{"api_keys", "api_key", "key_prefix", "adminConsentUrl", "baseUrl", "child_key", "parent_key",
 		"client_tokens_per_minute", "code", "credentialExpiresAt", "credentialState", "isPrimaryKey", "keyId", "keys", "links",
 		"nextPageToken", "next_page_token", "organisation_analysis_tokens_per_day", "refused_credentials_per_minute",
-		"require_primary_key", "token_type", "redirectUris", "secretEndsAt", "all_keys"}
+		"require_primary_key", "token_type", "redirectUris", "secretEndsAt", "keysChecked"}
 )
 
 // suspects returns the operations of the API description whose successful replies have a
