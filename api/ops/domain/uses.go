@@ -29,9 +29,6 @@ type valued struct {
 	column *column
 }
 
-// owned reports whether the domain belongs to one column.
-func (v valued) owned() bool { return v.column != nil }
-
 // use is a column that a domain restricts, as the server sees it.
 type use struct {
 	catalog.ColumnDomain

@@ -150,7 +150,7 @@ func TestDeletedValuesLeaveEveryReplica(t *testing.T) {
 // unread returns the body of a statement's response, of which the first bytes have arrived.
 func unread(t *testing.T, s *harness.Server, sql string) io.Reader {
 	t.Helper()
-	req, err := http.NewRequest("POST", s.URL+"/v1/query", strings.NewReader(fmt.Sprintf("{%q: %q}", "sql", sql)))
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/v1/query", strings.NewReader(fmt.Sprintf("{%q: %q}", "sql", sql)))
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.Admin.Key)
 	req.Header.Set("Content-Type", "application/json")
