@@ -44,10 +44,18 @@ func (w *write) check(ctx context.Context, f newRows, pass func(path string) boo
 	if err := w.checkRows(ctx, f); err != nil {
 		return err
 	}
-	if err := w.checkKeys(ctx, f, w.Snapshot, pass, remaining); err != nil {
+	// A writer who does not see all rows learns nothing of hidden keys by a request that cannot
+	// succeed.
+	inRequest := func() error { return w.checkRepeated(ctx, f) }
+	inTable := func() error { return w.checkKeys(ctx, f, w.Snapshot, pass, remaining) }
+	first, second := inTable, inRequest
+	if !w.seesEverything() {
+		first, second = inRequest, inTable
+	}
+	if err := first(); err != nil {
 		return err
 	}
-	return w.checkRepeated(ctx, f)
+	return second()
 }
 
 // checkRows checks the new rows against NOT NULL and CHECK constraints, domains and

@@ -191,7 +191,7 @@ func (j *merge) match(ctx context.Context) error {
 func (j *merge) blocksCondition(rows string) string {
 	keys := j.Rules.AllKeys()
 	at := slices.IndexFunc(keys, j.onIsKey)
-	if at < 0 {
+	if at < 0 || !j.m.Insert { // a row that is not inserted meets no key
 		return "false"
 	}
 	parts := []string{"true"}

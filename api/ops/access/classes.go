@@ -92,16 +92,22 @@ func (o Tables) OpenRegistration(ctx context.Context, a caller.Identity, located
 }
 
 // JudgeRegistrations returns [ErrPartlyVisible] unless the caller may change each table of a
-// configuration as a whole. Without states it judges the tables that are not dropped.
+// configuration as a whole. Without states it judges all, dropped ones included.
 func (o Tables) JudgeRegistrations(ctx context.Context, a caller.Identity, config catalog.ConfigID, states ...catalog.TableState) error {
 	filter := catalog.TableFilter{Config: config, States: states}
 	if len(states) == 0 {
-		filter.States = []catalog.TableState{catalog.TableLive, catalog.TableVanished, catalog.TableIdentityChanged}
+		filter.States = []catalog.TableState{
+			catalog.TableLive, catalog.TableVanished, catalog.TableDropped, catalog.TableIdentityChanged,
+		}
 	}
 	system := authz.System(ctx, "tables of a configuration")
 	var batch []catalog.LocatedTable
 	judge := func() error {
-		held, err := o.currentRules(ctx, a, batch)
+		var governed []catalog.LocatedTable
+		for _, t := range batch {
+			governed = append(governed, governing(t)...)
+		}
+		held, err := o.currentRules(ctx, a, governed)
 		for i := 0; err == nil && i < len(batch); i++ {
 			r := Registration{o, a, batch[i]}
 			var why basis
@@ -225,22 +231,41 @@ func (t Table) judgeWhole(ctx context.Context) (basis, error) {
 }
 
 func (r Registration) judge(ctx context.Context) (basis, error) {
-	held, err := r.tables.currentRules(ctx, r.caller, []catalog.LocatedTable{r.located})
+	held, err := r.tables.currentRules(ctx, r.caller, governing(r.located))
 	if err != nil {
 		return seesWhole, err
 	}
 	return r.judgeUnder(ctx, held)
 }
 
+// governing returns a table once for each id whose policies govern its registration: that of the
+// table in its folder, and of the governed one that it replaced, until the replacement is adopted.
+func governing(t catalog.LocatedTable) []catalog.LocatedTable {
+	if t.State != catalog.TableIdentityChanged || t.PreviousDeltaID == "" {
+		return []catalog.LocatedTable{t}
+	}
+	replaced := t
+	replaced.DeltaID = t.PreviousDeltaID
+	return []catalog.LocatedTable{t, replaced}
+}
+
 // judgeUnder reads the table's log only if a policy could apply and the caller may not change
-// policies.
+// policies. The columns of a replaced table are unknown.
 func (r Registration) judgeUnder(ctx context.Context, held rules) (basis, error) {
-	if held.policies = held.policies.of(r.located.DeltaID); len(held.policies) == 0 {
+	ids := governing(r.located)
+	policies := held.policies.of(r.located.DeltaID)
+	if len(ids) > 1 {
+		policies = append(policies, held.policies.own(ids[1].DeltaID)...)
+	}
+	if held.policies = policies; len(policies) == 0 {
 		return seesWhole, nil
 	}
 	why, denied := mayChangePolicies(r.caller, held.subject)
 	if denied == nil {
 		return why, nil
+	}
+	if len(ids) > 1 {
+		return r.judgeUnread(held, denied)
 	}
 	snap, err := r.tables.lake.Any(ctx, r.located.StorageConfig, r.located.Path)
 	if err == nil && snap.TableID() == string(r.located.DeltaID) {
@@ -249,6 +274,11 @@ func (r Registration) judgeUnder(ctx context.Context, held rules) (basis, error)
 		}
 		return seesWhole, denied
 	}
+	return r.judgeUnread(held, denied)
+}
+
+// judgeUnread judges a table whose columns are unknown.
+func (r Registration) judgeUnread(held rules, denied error) (basis, error) {
 	whole, err := held.showAnyColumns()
 	if err == nil && !whole {
 		err = denied

@@ -131,8 +131,9 @@ func (c *Changes) Resume(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// author returns the member who began a change, with the rights of its role now. A former
-// member has none.
+// author returns the member who began a change, with the rights of its role now, except
+// rls_policies:write: the credential, which may have lacked it, is not recorded. A former member
+// has no rights.
 func (c *Changes) author(ctx context.Context, change catalog.ValueChange) (caller.Identity, error) {
 	a := caller.Identity{Org: change.Org, User: change.By, Viewer: catalog.MemberViewer(change.Org, change.By)}
 	member, err := c.domains.Store.Membership(ctx, change.Org, change.By)
@@ -140,7 +141,7 @@ func (c *Changes) author(ctx context.Context, change catalog.ValueChange) (calle
 		return a, nil
 	}
 	a.Role = auth.Role(member.Role)
-	a.Scopes = a.Role.Scopes()
+	a.Scopes = a.Role.Scopes().Minus(auth.NewScopeSet(auth.ScopePoliciesWrite))
 	return a, err
 }
 

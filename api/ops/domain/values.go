@@ -330,6 +330,10 @@ func (o Service) remove(ctx context.Context, v valued, value catalog.DomainValue
 	if err := o.refuseUsed(ctx, v, value); err != nil {
 		return err
 	}
+	// The rows may have been read since it was judged, and a deletion cannot be judged later.
+	if err := o.judgeWhole(ctx, v, auth.ScopeDomainsWrite); err != nil {
+		return err
+	}
 	return o.Changes.begin(ctx, v, catalog.ValueChange{Kind: catalog.ValueDelete, Value: value.ID})
 }
 

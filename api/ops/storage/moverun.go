@@ -84,8 +84,8 @@ func changed(err error, m catalog.Move) error {
 type moveRun struct {
 	// fresh is set for a move that has just begun in a request.
 	fresh bool
-	// permit judges the rights of the caller before the switch. It is nil for a move that is taken
-	// over, whose caller has gone.
+	// permit judges the rights of the caller before the switch, or for a move that is taken over
+	// those of its author.
 	permit   func(context.Context) error
 	progress func(move.Count)
 	// switched, if not nil, is called after the switch, from which on the move goes on to its end.

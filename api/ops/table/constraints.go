@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -55,6 +56,9 @@ func (o Rules) AddConstraints(
 	if _, err := r.door.Whole(ctx); err != nil {
 		return nil, err
 	}
+	if err := o.refuseCopy(ctx, r); err != nil {
+		return nil, err
+	}
 	if err := catalog.ValidateConstraints(constraints); err != nil {
 		return nil, err
 	}
@@ -80,6 +84,20 @@ func (o Rules) AddConstraints(
 	// it binds new rows.
 	_, _ = o.promote(ctx, path, constraints)
 	return nil, nil
+}
+
+// refuseCopy returns access.ErrTableAmbiguous for a table with the id of another one that was
+// registered earlier. The catalog keeps constraints by the id, so they would be those of the
+// other table, with other columns and other people who see it.
+func (o Rules) refuseCopy(ctx context.Context, r ruled) error {
+	original, err := o.Tables.Registered(authz.System(ctx, "original of a table"), catalog.SystemViewer(r.table.Org), "", r.table.DeltaID)
+	switch {
+	case errors.Is(err, catalog.ErrNotFound): // its id has changed since it was opened
+		return nil
+	case err == nil && original.ID != r.table.ID:
+		return access.ErrTableAmbiguous
+	}
+	return err
 }
 
 // unused refuses names of constraints that the table's log has.
@@ -174,6 +192,9 @@ func (o Rules) promote(ctx context.Context, path access.Path, constraints []cata
 	var last ruled
 	err = o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		last, moved, broken = r, nil, map[string]int64{}
+		if err := o.refuseCopy(ctx, r); err != nil {
+			return nil, err
+		}
 		table, err := r.door.Whole(ctx)
 		if err != nil {
 			return nil, err
@@ -321,6 +342,9 @@ func (o Rules) DropConstraint(ctx context.Context, path access.Path, name string
 	if _, err := o.forConstraint(ctx, r, c); err != nil {
 		return err
 	}
+	if err := o.refuseCopy(ctx, r); err != nil {
+		return err
+	}
 	if err := o.Store.DeleteConstraint(ctx, r.actor.Viewer, r.table.ID, name); err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
 	}
@@ -372,6 +396,9 @@ func (o Rules) validateConstraint(ctx context.Context, path access.Path, name st
 		return c, err
 	}
 	if _, err := r.door.Whole(ctx); err != nil {
+		return c, err
+	}
+	if err := o.refuseCopy(ctx, r); err != nil {
 		return c, err
 	}
 	if !c.Enforceable {

@@ -84,32 +84,42 @@ func (r *Refusals) check(user catalog.UserID) error {
 	return nil
 }
 
-// note counts and records a write that was refused because of rows that its caller does not
-// see.
-func (r *Refusals) note(w *writing) {
+// note counts and records a write with answers about rows that its caller does not see. Answers
+// that exceed the limit are owed: later writes wait until they are paid for.
+func (r *Refusals) note(w *writing, answers int64) {
 	if r == nil {
 		return
 	}
-	r.limiter(w.actor.User).Allow()
+	r.limiter(w.actor.User).ReserveN(time.Now(), int(min(max(answers, 1), RefusalsPerMinute)))
 	r.total.Inc()
 	entry := caller.NewEntry(w.actor, "rows.probed", "table/"+string(w.located.DeltaID), catalog.OutcomeDeny)
 	r.audit.Record(entry)
 }
 
-// revealsHiddenRows reports whether the outcome of a write depends on rows that its caller does
-// not see: a key of the table, or the values of a table that a domain refers to.
-func (w *writing) revealsHiddenRows(ctx context.Context, err error) bool {
-	if w.whole != nil || err == nil {
-		return false
+// hiddenAnswers returns how much the outcome of a write tells about rows that its caller does not
+// see: by a key of the table, or by the values of a table that a domain refers to. Rows outside the
+// caller's filter count, too, where the check that comes before or after it is about such rows.
+func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
+	if w.whole != nil || w.rules.Columns == nil && err == nil {
+		return 0
 	}
 	var rows *dml.RowsError
 	switch {
-	case errors.Is(err, dml.ErrHiddenMatch), errors.As(err, &rows) && rows.Kind == dml.KeyTaken:
-		return !w.table.Whole()
-	case rows != nil && rows.Kind == dml.BrokenRule:
-		return w.readsHiddenSource(ctx)
+	case err == nil:
+		if w.options.DryRun && w.readsHiddenSource(ctx) {
+			return 1
+		}
+	case errors.Is(err, dml.ErrHiddenMatch):
+		return 1
+	case !errors.As(err, &rows):
+	case rows.Kind == dml.KeyTaken && !w.table.Whole():
+		return 1
+	case rows.Kind == dml.BrokenRule && w.readsHiddenSource(ctx):
+		return rows.Total
+	case rows.Kind == dml.BrokenFilter && (w.action == "rows.merge" || w.readsHiddenSource(ctx)):
+		return 1
 	}
-	return false
+	return 0
 }
 
 // readsHiddenSource reports whether a domain of the table takes its values from a table of which

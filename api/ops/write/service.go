@@ -155,8 +155,8 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 		err = w.table.RefuseRead(ctx, revocation.EndedBy(ctx, timedOut(ctx, err)))
 	}
 	o.Metrics.ended(action, err)
-	if w.revealsHiddenRows(ctx, err) {
-		o.Refusals.note(w)
+	if n := w.hiddenAnswers(ctx, err); n > 0 {
+		o.Refusals.note(w, n)
 	}
 	w.record(action, out, time.Since(begun), err)
 	return out, err

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -384,4 +385,49 @@ func TestWhoMayChangePoliciesChangesTheWholeTable(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRegistrationsAreJudgedByEveryTableThatTheyStandFor checks tables that cannot be opened as
+// usual: replaced ones, dropped ones and copies.
+func TestRegistrationsAreJudgedByEveryTableThatTheyStandFor(t *testing.T) {
+	t.Parallel()
+	s, ben, path, other := hiding(t)
+	config := harness.ConfigsPath + "/" + s.Admin.OK("GET", path, nil)["configId"].(string)
+	refused := func(r harness.Reply) {
+		t.Helper()
+		code, _ := r.Problem(t, 403)
+		require.Equal(t, "table_partly_visible", code)
+	}
+
+	// A copy has the id of the table, and so its constraints, but other columns.
+	require.NoError(t, os.CopyFS(filepath.Join(s.Root, "copied"), os.DirFS(filepath.Join(s.Root, "loans"))))
+	s.Discover()
+	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "few", "expr": "regexp_full_match(note, '.*')"}}})
+	for _, ask := range []struct {
+		method, below string
+		body          any
+	}{
+		{"POST", "/constraints", object{"constraints": list{object{"name": "none", "expr": "id < 0"}}}},
+		{"DELETE", "/constraints/few", nil},
+		{"POST", "/constraints/few/validate", nil},
+	} {
+		code, _ := s.Admin.Call(ask.method, s.TablePath("copied")+ask.below, ask.body).Problem(t, 409)
+		require.Equal(t, "table_id_ambiguous", code, ask.below)
+	}
+
+	// The policies of a replaced table hold until its replacement is adopted.
+	harness.ReplaceTable(t, filepath.Join(s.Root, "wild"), "", `SELECT 7 AS id, 'a' AS tenant, 'x' AS note`,
+		column{"id", "long"}, column{"tenant", "string"}, column{"note", "string"})
+	s.Discover()
+	code, _ := s.Admin.Call("GET", other, nil).Problem(t, 409)
+	require.Equal(t, "table_identity_changed", code)
+	refused(ben.Call("DELETE", other, nil))
+	refused(ben.Call("PATCH", other, object{"name": "mine"}))
+
+	// A dropped table keeps its policies.
+	s.Admin.OK("DELETE", path, nil)
+	s.Admin.OK("DELETE", other, nil)
+	s.Admin.OK("DELETE", s.TablePath("copied"), nil)
+	refused(ben.Call("DELETE", config, nil))
+	refused(ben.Call("POST", config+"/discover", object{"includeDropped": true}))
 }

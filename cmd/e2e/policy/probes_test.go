@@ -25,8 +25,17 @@ func TestDryRunsTellNothingOfHiddenKeys(t *testing.T) {
 		require.Equal(t, false, r.JSON(t)["keysChecked"], below)
 		require.Equal(t, 1.0, r.JSON(t)["inserted"], below)
 	}
+	// A row that is not inserted meets no key, so nothing says whether a hidden row has it.
+	for _, below := range []string{"?when_matched=delete&when_not_matched=ignore", "?when_matched=update&when_not_matched=ignore"} {
+		r := answersAlike(ben, "POST", path, other, "/rows/merge"+below, rows)
+		require.Equal(t, 200, r.Status, "%s", r.Body)
+	}
+	repeated := object{"rows": list{object{"id": 2, "tenant": "a"}, object{"id": 2, "tenant": "a"}}}
+	code, _ := answersAlike(ben, "POST", path, other, "/rows", repeated).Problem(t, 422)
+	require.Equal(t, "duplicate_key", code, "a request that cannot succeed says nothing about hidden keys")
+
 	twice := object{"rows": list{object{"id": 5, "tenant": "a"}, object{"id": 5, "tenant": "a"}}}
-	code, _ := answersAlike(ben, "POST", path, other, "/rows?dry_run=true", twice).Problem(t, 422)
+	code, _ = answersAlike(ben, "POST", path, other, "/rows?dry_run=true", twice).Problem(t, 422)
 	require.Equal(t, "duplicate_key", code, "the rows of the request are compared with each other")
 
 	key := s.Admin.Call("POST", path+"/rows?dry_run=true", object{"rows": list{object{"id": 2, "tenant": "b"}}})
