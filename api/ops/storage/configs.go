@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/storage"
 	"github.com/lakewarden/lakewarden/engine/storage/kind"
 )
@@ -111,7 +112,7 @@ func (o Configs) Delete(ctx context.Context, id catalog.ConfigID) error {
 	if err != nil {
 		return err
 	}
-	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	config, err := o.Store.StorageConfig(authz.System(ctx, "tables of a configuration"), a.Viewer, id)
 	if err == nil {
 		err = o.Tables.JudgeRegistrations(ctx, a, config.ID)
 	}

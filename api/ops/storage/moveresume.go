@@ -58,7 +58,8 @@ func (o *Moves) Resume(ctx context.Context) error {
 		o.work.Go(func() {
 			defer o.release(m.ID)
 			o.Logger.Info("move resumed", "move", m.ID, "state", m.State)
-			if _, err := o.run(ctx, m, moveRun{permit: func(ctx context.Context) error { return o.authorPermitted(ctx, m) }}); err != nil && ctx.Err() == nil {
+			permit := func(ctx context.Context) error { return o.authorPermitted(ctx, m) }
+			if _, err := o.run(ctx, m, moveRun{permit: permit}); err != nil && ctx.Err() == nil {
 				o.Logger.Warn("resumed move", "move", m.ID, "error", err)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/feature"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
 // Sharing attaches storage configurations to workspaces.
@@ -47,7 +48,7 @@ func (o Sharing) Attach(ctx context.Context, id catalog.ConfigID, workspace stri
 	if err := feature.Require(ctx, o.Store, a.Org, catalog.FeatureSharing); err != nil {
 		return none, err
 	}
-	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	config, err := o.Store.StorageConfig(authz.System(ctx, "tables of a configuration"), a.Viewer, id)
 	if err == nil {
 		err = o.Tables.JudgeRegistrations(ctx, a, config.ID)
 	}

@@ -184,7 +184,7 @@ func TestReplaceValue(t *testing.T) {
 	count := func(v write.ColumnValue) [2]int64 {
 		all, err := p.Writes.CountValue(t.Context(), unfiltered.AsSeen(), v)
 		require.NoError(t, err)
-		visible, err := p.Writes.CountValue(t.Context(), seen, v)
+		visible, err := p.Writes.CountValue(p.admin, seen, v)
 		require.NoError(t, err)
 		return [2]int64{all, visible}
 	}

@@ -26,12 +26,18 @@ type Refusals struct {
 	total prometheus.Counter
 
 	mu sync.Mutex
-	of map[catalog.UserID]*rate.Limiter
+	of map[member]*rate.Limiter
+}
+
+// member is a user in one organisation.
+type member struct {
+	org  catalog.OrgID
+	user catalog.UserID
 }
 
 // NewRefusals registers lakewarden_hidden_row_refusals_total.
 func NewRefusals(audit *caller.Auditor, registerer prometheus.Registerer) *Refusals {
-	r := &Refusals{audit: audit, of: map[catalog.UserID]*rate.Limiter{}, total: prometheus.NewCounter(prometheus.CounterOpts{
+	r := &Refusals{audit: audit, of: map[member]*rate.Limiter{}, total: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "lakewarden_hidden_row_refusals_total",
 		Help: "Writes that were refused because of keys or references, for callers who do not see all rows that these were checked against.",
 	})}
@@ -54,30 +60,31 @@ func (e *RefusalsError) RetryIn() time.Duration { return e.wait }
 // maxRefused bounds the users whose refusals are counted.
 const maxRefused = 10_000
 
-func (r *Refusals) limiter(user catalog.UserID) *rate.Limiter {
+func (r *Refusals) limiter(a caller.Identity) *rate.Limiter {
+	m := member{a.Org, a.User}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l, ok := r.of[user]
+	l, ok := r.of[m]
 	if !ok {
 		if len(r.of) >= maxRefused {
-			for user, l := range r.of {
+			for other, l := range r.of {
 				if l.Tokens() >= RefusalsPerMinute {
-					delete(r.of, user)
+					delete(r.of, other)
 				}
 			}
 		}
 		l = rate.NewLimiter(rate.Every(time.Minute/RefusalsPerMinute), RefusalsPerMinute)
-		r.of[user] = l
+		r.of[m] = l
 	}
 	return l
 }
 
 // check returns a [RefusalsError] for a user who has had too many refusals.
-func (r *Refusals) check(user catalog.UserID) error {
+func (r *Refusals) check(a caller.Identity) error {
 	if r == nil {
 		return nil
 	}
-	l := r.limiter(user)
+	l := r.limiter(a)
 	if tokens := l.Tokens(); tokens < 1 {
 		return &RefusalsError{time.Duration((1 - tokens) * float64(time.Minute/RefusalsPerMinute))}
 	}
@@ -90,7 +97,7 @@ func (r *Refusals) note(w *writing, answers int64) {
 	if r == nil {
 		return
 	}
-	r.limiter(w.actor.User).ReserveN(time.Now(), int(min(max(answers, 1), RefusalsPerMinute)))
+	r.limiter(w.actor).ReserveN(time.Now(), int(min(max(answers, 1), RefusalsPerMinute)))
 	r.total.Inc()
 	entry := caller.NewEntry(w.actor, "rows.probed", "table/"+string(w.located.DeltaID), catalog.OutcomeDeny)
 	r.audit.Record(entry)

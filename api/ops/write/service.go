@@ -126,7 +126,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	if err := o.Confirmed(); err != nil {
 		return Result{}, err
 	}
-	if err := o.Refusals.check(a.User); err != nil {
+	if err := o.Refusals.check(a); err != nil {
 		return Result{}, err
 	}
 	w := &writing{Service: o, actor: a, action: action, options: options, id: uuid.NewString(), scopes: scopes, changes: changes}

@@ -15,15 +15,15 @@ func TestSimulationAndEffectivePolicies(t *testing.T) {
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	ana := s.Member("ana@acme.example", "builder", map[string]string{"region": "r1"})
 	mine := "/v1/tables/lake/" + s.Schema + "/people/effective-policies"
-	require.Equal(t, map[string]any{"restricted": false, "policies": []any{}}, ana.OK("GET", mine, nil))
+	require.Equal(t, map[string]any{"restricted": false, "wholeTable": true, "policies": []any{}}, ana.OK("GET", mine, nil))
 	free := s.Admin.OK("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "userId": ana.User})
 	require.Equal(t, false, free["restricted"])
 	require.Equal(t, 12.0, free["visibleRowCount"])
 	p := s.Policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
 
-	require.Equal(t, map[string]any{"restricted": true, "policies": []any{map[string]any{"kind": "rls", "columnName": "region"}}},
-		ana.OK("GET", mine, nil),
-		"kinds and columns, not texts or ids")
+	require.Equal(t, map[string]any{
+		"restricted": true, "wholeTable": false, "policies": []any{map[string]any{"kind": "rls", "columnName": "region"}},
+	}, ana.OK("GET", mine, nil), "kinds and columns, not texts or ids")
 	user := s.Admin.OK("GET", org+"/users/"+ana.User+"/effective-policies?tableFqn="+fqn, nil)
 	byUser := s.Admin.OK("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "userId": ana.User})
 	require.Equal(t, user, byUser)
