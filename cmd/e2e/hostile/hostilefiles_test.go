@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,8 @@ func TestMutatedFilesAffectNoOtherCaller(t *testing.T) {
 			"sql": fmt.Sprintf("SELECT count(*), sum(id), max(name), min(d), sum(amount), count(tags[1]), max(st.b) FROM %s.m%02d WHERE id >= 0",
 				s.Schema, n)})
 		answered[r.Status]++
-		require.NotRegexp(t, engineWords, string(r.Body), "mutation %d", n)
+		// The administrator learns which file it is, by its name below the table's folder.
+		require.NotRegexp(t, engineWords, disclosedFile.ReplaceAllString(string(r.Body), ""), "mutation %d", n)
 		require.NotContains(t, string(r.Body), s.Config.DataDir)
 		if r.Status != http.StatusOK {
 			require.Contains(t, []int{409, 422, 503}, r.Status, "mutation %d: %s", n, r.Body)
@@ -57,8 +59,11 @@ func TestMutatedFilesAffectNoOtherCaller(t *testing.T) {
 		require.Equal(t, 3.0, other.Count(s.Schema+".well"), "after mutation %d", n)
 	}
 	t.Logf("answers by status: %v", answered)
-	require.Greater(t, answered[http.StatusServiceUnavailable], mutations/4, "too few mutations did anything")
+	require.Greater(t, mutations-answered[http.StatusOK], mutations/4, "too few mutations did anything")
 }
+
+// disclosedFile matches the file that the refusal of a table names.
+var disclosedFile = regexp.MustCompile(`\{"field":"file","message":"[^"/]*\.parquet"\}`)
 
 // mutate changes bytes in one of three places, which n chooses.
 func mutate(random *rand.Rand, source []byte, n int) []byte {
