@@ -52,6 +52,9 @@ func TestARefusedRenameOfAParentLeavesRowsWithoutAChildAlone(t *testing.T) {
 	require.Equal(t, list{list{1.0, "A"}, list{2.0, "B"}}, s.Admin.Rows("SELECT id, p FROM "+s.Schema+".t ORDER BY id"))
 }
 
+// TestARefusedRenameDoesNotTellOfHiddenColumns renames a value as an administrator who sees a
+// part of the table, and may change all of it because it may change policies. A rule of a hidden
+// column refuses the new value.
 func TestARefusedRenameDoesNotTellOfHiddenColumns(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -64,11 +67,18 @@ func TestARefusedRenameDoesNotTellOfHiddenColumns(t *testing.T) {
 	values := ids(got["domain"].(object)["allowed_values"])
 	s.Admin.OK("PUT", path+"/columns/secretcol/domain/hierarchical/inline", object{"parent_column": "state", "parents": list{
 		object{"value": "x", "children": list{"k1"}}}})
+	at := path + "/columns/state/domain/values/" + values["x"]
+	for _, to := range []string{"z", "w"} { // the CHECK and the domain of secretcol refuse them
+		require.NotEmpty(t, refused(t, s.Admin, 422, "rule_violation", "PATCH", at, object{"value": to}), "who sees all is told the rule")
+	}
 	s.Policy("t", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":null}`)
-	s.Rule("cls", "t", "secretcol", harness.AdminsSee)
-	b := s.Member("b@acme.example", "builder", map[string]string{"region": "a"})
+	s.Rule("cls", "t", "secretcol", `{"effect":"permit","subject":{"attribute":"clearance","op":"eq","value":"top"}}`)
+	builder := s.Member("b@acme.example", "builder", map[string]string{"region": "a"})
+	boss := s.Member("boss@acme.example", "admin", map[string]string{"region": "a"})
+	require.Equal(t, list{list{"a", "x"}}, boss.Rows("SELECT * FROM "+s.Schema+".t"))
 	for _, to := range []string{"z", "w"} {
-		r := b.Call("PATCH", path+"/columns/state/domain/values/"+values["x"], object{"value": to})
+		require.Equal(t, []string{"table"}, refused(t, builder, 403, "table_partly_visible", "PATCH", at, object{"value": to}))
+		r := boss.Call("PATCH", at, object{"value": to})
 		code, fields := r.Problem(t, 422)
 		require.Equal(t, "rule_violation", code)
 		require.Empty(t, fields, "%s", r.Body)

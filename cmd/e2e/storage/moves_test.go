@@ -80,8 +80,8 @@ func TestMoveOfLocalTables(t *testing.T) {
 	vic := s.Member("vic@acme.example", "builder", nil)
 	objects := m.files("local-from")
 
-	refusedWith(t, vic.Call("POST", movePath, m.body("a", "b", "dry_run", true)), 403, "forbidden")
-	refusedWith(t, vic.Call("POST", movePath, m.body("a", "b")), 403, "forbidden")
+	refusedWith(t, vic.Call("POST", movePath, m.body("a", "b", "dry_run", true)), 403, "table_partly_visible")
+	refusedWith(t, vic.Call("POST", movePath, m.body("a", "b")), 403, "table_partly_visible")
 	dry := s.Admin.OK("POST", movePath, m.body("a", "b", "dry_run", true))
 	require.EqualValues(t, objects, dry["objectsMoved"])
 	require.Equal(t, false, dry["discoveryTriggered"])

@@ -92,7 +92,7 @@ func TestCancelledMove(t *testing.T) {
 func TestRightsLostDuringAMove(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
-	codes := map[string]string{"role": "insufficient_scope", "rows": "forbidden"}
+	codes := map[string]string{"role": "insufficient_scope", "rows": "table_partly_visible"}
 	for name, lose := range map[string]func(h held, by *harness.Client){
 		"role": func(h held, by *harness.Client) {
 			s.Admin.OK("PUT", h.org+"/users/"+by.User+"/role", map[string]any{"role": "viewer"})

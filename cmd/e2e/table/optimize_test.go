@@ -107,7 +107,11 @@ func TestOptimizeRevealsNothingAboutHiddenRows(t *testing.T) {
 	builder := s.Member("builder@acme.example", "builder", nil)
 	path := s.TablePath("t") + "/optimize"
 	require.Equal(t, filesMoved(nil, nil), builder.OK("POST", path, map[string]any{"dry_run": true}))
-	builder.Call("POST", path, map[string]any{"where": "CAST(p AS INT) = 1"}).Problem(t, 422)
+	for _, where := range []string{"p = 'x'", "p = 'nosuch'", "CAST(p AS INT) = 1", "nosuch = 1"} {
+		code, fields := builder.Call("POST", path, map[string]any{"where": where}).Problem(t, 403)
+		require.Equal(t, "table_partly_visible", code, where)
+		require.Equal(t, []string{"table"}, fields, where)
+	}
 	o := builder.Await(builder.Call("POST", path, map[string]any{}, "Prefer", "respond-async").JSON(t))
 	require.Equal(t, filesMoved(nil, nil), o["result"])
 	require.Equal(t, 0.0, o["progress"].(map[string]any)["done"])
