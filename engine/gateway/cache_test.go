@@ -340,6 +340,23 @@ func TestACacheDirThatCannotBe(t *testing.T) {
 	require.ErrorIs(t, err, gateway.ErrCacheDir)
 }
 
+// TestACacheDirThatWasDeleted checks that a gateway without its folder serves and closes, and that
+// the next one makes the folder again.
+func TestACacheDirThatWasDeleted(t *testing.T) {
+	dir, inner := filepath.Join(t.TempDir(), "cache"), mem.New()
+	mustPut(t, inner, "a.parquet", text(300))
+	for range 2 {
+		g, err := gateway.New(gateway.Options{Dir: dir})
+		require.NoError(t, err)
+		require.DirExists(t, dir)
+		require.NoError(t, os.RemoveAll(dir))
+		got, err := get(t.Context(), client(t, mustGrant(t, g, inner, "")), "a.parquet", "")
+		require.NoError(t, err)
+		require.Equal(t, text(300), got)
+		require.NoError(t, g.Close())
+	}
+}
+
 // TestEverythingAtOnce is for the race detector: statements that end, grants that
 // close and objects that change while others read.
 func TestEverythingAtOnce(t *testing.T) {

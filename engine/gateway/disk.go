@@ -270,9 +270,14 @@ func (d *disk) keep(b *diskBlock, failed error, size int64) {
 	d.remove(gone...)
 }
 
-// close deletes all blocks and releases the folder. No block is written or read afterwards.
+// close deletes all blocks and releases the folder. No block is written or read afterwards. A folder
+// that somebody deleted meanwhile has no blocks.
 func (d *disk) close() error {
 	close(d.queue)
 	<-d.written
-	return errors.Join(d.empty(), d.lock.Close(), d.root.Close())
+	err := d.empty()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, d.lock.Close(), d.root.Close())
 }
