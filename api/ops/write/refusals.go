@@ -105,7 +105,8 @@ func (r *Refusals) note(w *writing, answers int64) {
 
 // hiddenAnswers returns how much the outcome of a write tells about rows that its caller does not
 // see: by a key of the table, or by the values of a table that a domain refers to. Rows outside the
-// caller's filter count, too, where the check that comes before or after it is about such rows.
+// caller's filter count, too, where the check that comes before or after it is about such rows. A dry
+// run does not compare keys with rows of the table.
 func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 	if w.whole != nil || w.rules.Columns == nil && err == nil {
 		return 0
@@ -123,7 +124,7 @@ func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 		return 1
 	case rows.Kind == dml.BrokenRule && w.readsHiddenSource(ctx):
 		return rows.Total
-	case rows.Kind == dml.BrokenFilter && (w.action == "rows.merge" || w.readsHiddenSource(ctx)):
+	case rows.Kind == dml.BrokenFilter && (w.action == "rows.merge" && !w.options.DryRun || w.readsHiddenSource(ctx)):
 		return 1
 	}
 	return 0
