@@ -61,20 +61,38 @@ func TestOptimizeDoesNotRevealFileSizes(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
-	path := s.TablePath("t")
-	crowded(s, "t", 500)
+	worlds := []string{s.TablePath("quiet"), s.TablePath("loud")}
+	crowded(s, "quiet", 0)
+	crowded(s, "loud", 500)
+	refused := func(method, below string, body object) {
+		t.Helper()
+		var first string
+		for i, path := range worlds {
+			version := s.Admin.Version(path)
+			r := ben.Call(method, path+below, body, "X-Request-Id", "same")
+			code, fields := r.Problem(t, 403)
+			require.Equal(t, []any{"table_partly_visible", []string{"table"}}, []any{code, fields}, "%v", body)
+			if i == 0 {
+				first = string(r.Body)
+			}
+			require.Equal(t, first, string(r.Body), "%v", body)
+			require.Equal(t, version, s.Admin.Version(path), "%v", body)
+		}
+	}
 	for _, body := range []object{{"target_size": 4096}, {"target_size": 4096, "dry_run": true},
 		{"target_size": 4096, "zorder_by": list{"x"}}} {
-		_, fields := ben.Call("POST", path+"/optimize", body).Problem(t, 422)
-		require.Equal(t, []string{"target_size"}, fields)
+		refused("POST", "/optimize", body)
 	}
 	size := object{"delta.targetFileSize": "4kb"}
-	require.Equal(t, 403, ben.Call("PATCH", path+"/properties", object{"set": size}).Status)
-	s.Admin.OK("PATCH", path+"/properties", object{"set": size})
-	require.Equal(t, 403, ben.Call("PATCH", path+"/properties", object{"unset": list{"delta.targetFileSize"}}).Status)
-	ben.OK("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "false"}})
-	ben.OK("POST", path+"/optimize", nil)
-	s.Admin.OK("POST", path+"/optimize", object{"target_size": 1 << 30})
+	refused("PATCH", "/properties", object{"set": size})
+	for _, path := range worlds {
+		s.Admin.OK("PATCH", path+"/properties", object{"set": size})
+	}
+	refused("PATCH", "/properties", object{"unset": list{"delta.targetFileSize"}})
+	for _, path := range worlds {
+		ben.OK("POST", path+"/optimize", nil)
+		s.Admin.OK("POST", path+"/optimize", object{"target_size": 1 << 30})
+	}
 }
 
 var maintained = regexp.MustCompile(`(?m)^lakewarden_maintenance_(files|bytes)_total.*$`)

@@ -19,12 +19,21 @@ type valueWorlds struct {
 // valueAsk is a request below the domain of a column, or below the shared domain if column
 // is empty. A text in braces stands for the id of the value.
 type valueAsk struct {
+	// class is who may make the request, a caller with the scope or one who may change policies.
+	class                string
 	method, column, tail string
 	body                 any
 }
 
-// The routes that change values answer alike whatever rows the caller does not see, also
-// those whose values they change. What looks at all rows is the exception: it says yes or no.
+const (
+	openChange  = "open"
+	wholeChange = "whole table"
+)
+
+// TestTwoWorldsOfValues checks that the routes of values answer alike whatever rows the caller
+// does not see, also those whose values they change. Changes of the whole table are refused to a
+// builder, and made by an administrator with the same view. What looks at all rows is the
+// exception: it tells that administrator yes or no.
 func TestTwoWorldsOfValues(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -45,70 +54,94 @@ func TestTwoWorldsOfValues(t *testing.T) {
 		require.Equal(t, 201, made.Status, "%s", made.Body)
 		w.shared = append(w.shared, "/v1/organisations/"+s.Boot.OrganisationID+"/domains/"+made.JSON(t)["id"].(string))
 		s.Admin.OK("PUT", path+"/columns/kind/domain/shared", object{"domain_id": made.JSON(t)["id"]})
+		s.Policy("w"+string(rune('0'+i)), "region",
+			`{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"region","op":"neq","value":"eu"}}`)
+		effective := s.Admin.OK("GET", path+"/effective-policies", nil)
+		require.Equal(t, list{true, true}, list{effective["restricted"], effective["wholeTable"]})
 	}
 	for _, ask := range []valueAsk{
-		{"GET", "", "", nil},
-		{"POST", "state", "/values", object{"value": "next"}},
-		{"PATCH", "state", "/values/{shut}", object{"label": "Shut"}},
-		{"PATCH", "state", "/values/{shut}", object{"value": "closed"}},
-		{"PATCH", "state", "/values/{closed}", object{"value": "open"}},
-		{"DELETE", "state", "/values/{closed}?replace_with=spare", nil},
-		{"DELETE", "state", "/values/{next}", nil},
-		{"DELETE", "state", "/values/{open}", nil},
-		{"POST", "city", "/parents", object{"value": "it"}},
-		{"POST", "city", "/parents/{it}/children", object{"value": "Rome"}},
-		{"POST", "city", "/parents/{fr}/children", object{"value": "Paris"}},
-		{"PATCH", "city", "/values/{Paris}", object{"value": "Lyon"}},
-		{"PATCH", "city", "/values/{fr}", object{"value": "France"}},
-		{"DELETE", "city", "/values/{Lyon}?replace_with=Nice", nil},
-		{"DELETE", "city", "/parents/{it}/children/{Rome}", nil},
-		{"DELETE", "city", "/parents/{it}", nil},
-		{"POST", "", "/values", object{"value": "e"}},
-		{"PATCH", "", "/values/{b}", object{"value": "B"}},
-		{"DELETE", "", "/values/{c}?replace_with=e", nil},
-		{"DELETE", "", "/values/{d}", nil},
-		{"DELETE", "", "/values/{a}", nil},
-		{"DELETE", "", "", nil},
-		{"GET", "", "", nil},
+		{openChange, "GET", "", "", nil},
+		{openChange, "POST", "state", "/values", object{"value": "next"}},
+		{openChange, "PATCH", "state", "/values/{shut}", object{"label": "Shut"}},
+		{wholeChange, "PATCH", "state", "/values/{shut}", object{"value": "closed"}},
+		{wholeChange, "PATCH", "state", "/values/{closed}", object{"value": "open"}},
+		{wholeChange, "DELETE", "state", "/values/{closed}?replace_with=spare", nil},
+		{wholeChange, "DELETE", "state", "/values/{next}", nil},
+		{wholeChange, "DELETE", "state", "/values/{open}", nil},
+		{openChange, "POST", "city", "/parents", object{"value": "it"}},
+		{openChange, "POST", "city", "/parents/{it}/children", object{"value": "Rome"}},
+		{openChange, "POST", "city", "/parents/{fr}/children", object{"value": "Paris"}},
+		{wholeChange, "PATCH", "city", "/values/{Paris}", object{"value": "Lyon"}},
+		{wholeChange, "PATCH", "city", "/values/{fr}", object{"value": "France"}},
+		{wholeChange, "DELETE", "city", "/values/{Lyon}?replace_with=Nice", nil},
+		{wholeChange, "DELETE", "city", "/parents/{it}/children/{Rome}", nil},
+		{wholeChange, "DELETE", "city", "/parents/{it}", nil},
+		{openChange, "POST", "", "/values", object{"value": "e"}},
+		{wholeChange, "PATCH", "", "/values/{b}", object{"value": "B"}},
+		{wholeChange, "DELETE", "", "/values/{c}?replace_with=e", nil},
+		{wholeChange, "DELETE", "", "/values/{d}", nil},
+		{wholeChange, "DELETE", "", "/values/{a}", nil},
+		{openChange, "DELETE", "", "", nil},
+		{openChange, "GET", "", "", nil},
 	} {
-		replies := w.ask(ask)
-		require.Equal(t, replies[0], replies[1], "%v", ask)
+		w.same(w.caller, ask)
+		if ask.class == wholeChange {
+			w.same(w.Admin, ask)
+		}
 	}
 	for _, ask := range []valueAsk{
-		{"PATCH", "state", "/values/{spare}?propagate=false", object{"value": "x"}},
-		{"DELETE", "city", "/parents/{France}/children/{Nice}", nil},
-		{"DELETE", "city", "/parents/{France}", nil},
-		{"DELETE", "", "/values/{B}", nil},
-		{"DELETE", "", "/values/{e}", nil},
+		{wholeChange, "PATCH", "state", "/values/{spare}?propagate=false", object{"value": "x"}},
+		{wholeChange, "DELETE", "city", "/parents/{France}/children/{Nice}", nil},
+		{wholeChange, "DELETE", "city", "/parents/{France}", nil},
+		{wholeChange, "DELETE", "", "/values/{B}", nil},
+		{wholeChange, "DELETE", "", "/values/{e}", nil},
 	} {
-		hidden := w.send(1, ask)
+		w.same(w.caller, ask)
+		hidden := w.send(w.Admin, 1, ask)
 		code, fields := hidden.Problem(t, 409)
 		require.Equal(t, []any{"value_in_use", []string{"row_count"}}, []any{code, fields})
 		require.NotRegexp(t, `[0-9]`, hidden.Details(t)["row_count"], "yes or no, no count")
-		require.Equal(t, 200, w.send(0, ask).Status, "%v", ask)
+		require.Equal(t, 200, w.send(w.Admin, 0, ask).Status, "%v", ask)
 	}
 	for i, values := range []list{{"a"}, {"a", "x"}, {"x"}} {
-		replies := []string{}
-		for world, at := range w.shared {
-			body := object{"name": "new", "type": "fixed", "values": values, "expected_version": s.Admin.OK("GET", at, nil)["version"]}
-			body["name"] = "kinds" + string(rune('0'+world))
-			replies = append(replies, w.alike(world, w.caller.Call("PUT", at, body, "X-Request-Id", "same")))
+		for _, c := range []*harness.Client{w.caller, w.Admin} {
+			replies := []string{}
+			for world, at := range w.shared {
+				body := object{"name": "kinds" + string(rune('0'+world)), "type": "fixed", "values": values,
+					"expected_version": s.Admin.OK("GET", at, nil)["version"]}
+				replies = append(replies, w.answer(c, wholeChange, world, c.Call("PUT", at, body, "X-Request-Id", "same")))
+			}
+			require.Equal(t, versions.ReplaceAllString(replies[0], ""), versions.ReplaceAllString(replies[1], ""), "replacement %d", i)
+			if c == w.Admin {
+				require.Contains(t, replies[0], `"outside"`)
+			}
 		}
-		require.Equal(t, versions.ReplaceAllString(replies[0], ""), versions.ReplaceAllString(replies[1], ""), "replacement %d", i)
-		require.Contains(t, replies[0], `"outside"`)
 	}
 }
 
-// ask sends a request to every world and returns the replies without what differs between
-// worlds of the same content.
-func (w *valueWorlds) ask(ask valueAsk) (replies []string) {
+// same sends a request to every world and requires answers that are the same but for what
+// differs between worlds of the same content.
+func (w *valueWorlds) same(c *harness.Client, ask valueAsk) {
 	w.T.Helper()
+	replies := []string{}
 	for i := range w.tables {
-		r := w.send(i, ask)
-		require.Less(w.T, r.Status, 500, "%v: %s", ask, r.Body)
-		replies = append(replies, w.alike(i, r))
+		replies = append(replies, w.answer(c, ask.class, i, w.send(c, i, ask)))
 	}
-	return replies
+	require.Equal(w.T, replies[0], replies[1], "%v", ask)
+}
+
+// answer returns a reply without what differs between worlds of the same content. A change of
+// the whole table must be refused to the builder.
+func (w *valueWorlds) answer(c *harness.Client, class string, world int, r harness.Reply) string {
+	w.T.Helper()
+	require.Less(w.T, r.Status, 500, "%s", r.Body)
+	if class == wholeChange && c == w.caller {
+		code, _ := r.Problem(w.T, 403)
+		require.Equal(w.T, "table_partly_visible", code)
+	} else {
+		require.NotContains(w.T, string(r.Body), "table_partly_visible")
+	}
+	return w.alike(world, r)
 }
 
 func (w *valueWorlds) alike(world int, r harness.Reply) string {
@@ -118,7 +151,7 @@ func (w *valueWorlds) alike(world int, r harness.Reply) string {
 }
 
 // send sends a request to one world.
-func (w *valueWorlds) send(world int, ask valueAsk) harness.Reply {
+func (w *valueWorlds) send(c *harness.Client, world int, ask valueAsk) harness.Reply {
 	w.T.Helper()
 	at, own := w.shared[world], w.shared[world]
 	if ask.column != "" {
@@ -145,7 +178,7 @@ func (w *valueWorlds) send(world int, ask valueAsk) harness.Reply {
 		require.Contains(w.T, known, name)
 		return known[name]
 	})
-	return w.caller.Call(ask.method, at+tail, ask.body, "X-Request-Id", "same")
+	return c.Call(ask.method, at+tail, ask.body, "X-Request-Id", "same")
 }
 
 // named matches values in paths, times and versions what differs between two domains of the
