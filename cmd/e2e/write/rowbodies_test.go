@@ -352,30 +352,51 @@ func TestTheSchemaOfANewTableMustExist(t *testing.T) {
 	require.Equal(t, []string{"catalog: must be lake"}, details)
 }
 
-// TestInfiniteInstantsHideNoKey checks keys with the two instants that engines read as
-// infinite.
+// TestInfiniteInstantsHideNoKey checks keys in a table to which another engine wrote the two
+// instants that engines read as infinite.
 func TestInfiniteInstantsHideNoKey(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("at", "timestamp"), harness.Col("n", "long"))
+	path, dir := s.TablePath("t"), s.Table("t", `SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' AS "at", 1::BIGINT AS n`, nil,
+		harness.Column{"at", "timestamp"}, harness.Column{"n", "long"})
+	harness.AppendRows(t, dir, `SELECT unnest([TIMESTAMPTZ '2026-01-02 00:00:00+00', '-infinity', 'infinity']) AS "at", 1::BIGINT AS n`)
 	require.Equal(t, 200, s.Admin.Call("PUT", path+"/primary-key", object{"columns": list{"at"}}).Status)
-	require.Equal(t, 200, s.Admin.Call("POST", path+"/rows", object{"rows": list{object{"at": "2026-01-01T00:00:00Z", "n": 1},
-		object{"at": "2026-01-02T00:00:00Z", "n": 1}}}).Status)
+	rows := func(days ...string) object {
+		rows := list{}
+		for _, day := range days {
+			rows = append(rows, object{"at": day + "T00:00:00Z", "n": 2})
+		}
+		return object{"rows": rows}
+	}
+	require.Equal(t, 409, s.Admin.Call("POST", path+"/rows", rows("2026-01-02")).Status)
+	for round := range 2 {
+		inserted, updated, _ := s.Admin.Write(path+"/rows/merge", rows("2026-01-01", "2026-01-02", "2026-01-03"))
+		require.Equal(t, []float64{1 - float64(round), 2 + float64(round)}, []float64{inserted, updated})
+		require.Equal(t, list{list{5.0, 5.0, "8"}}, s.Admin.Rows(`SELECT count(*), count(DISTINCT "at"), sum(n)::VARCHAR FROM `+s.Schema+".t"))
+	}
+	for _, instant := range []string{"infinity", "-infinity"} {
+		code, fields := s.Admin.Call("POST", path+"/rows/update", object{"where": `"at" = TIMESTAMPTZ '2026-01-03 00:00:00+00'`,
+			"set": object{"at": "TIMESTAMPTZ '" + instant + "'"}}).Problem(t, 409)
+		require.Equal(t, []any{"key_conflict", []string{"set.at"}}, []any{code, fields}, instant)
+	}
+
+	// Rows of a request cannot have such an instant, not even in a format that can express it.
 	file := filepath.Join(t.TempDir(), "rows")
 	harness.Python(t, `
 import sys, pyarrow as pa, pyarrow.parquet as pq
-day = 1767225600000000
-at = pa.array([day, 1 - 2**63, 2**63 - 1], pa.timestamp("us", "UTC"))
-pq.write_table(pa.table({"at": at, "n": pa.array([2, 2, 2], pa.int64())}), sys.argv[1])
+at = pa.array([1 - 2**63, 2**63 - 1], pa.timestamp("us", "UTC"))
+pq.write_table(pa.table({"at": at, "n": pa.array([2, 2], pa.int64())}), sys.argv[1])
 `, file)
 	body, err := os.ReadFile(file)
 	require.NoError(t, err)
-	for round := range 2 {
-		r := s.Admin.Call("POST", path+"/rows/merge", string(body), "Content-Type", harness.ParquetType)
-		require.Equal(t, 200, r.Status, "%s", r.Body)
-		got := r.JSON(t)
-		require.Equal(t, []any{1.0 + 2*float64(round), 2 - 2*float64(round)}, []any{got["updated"], got["inserted"]})
-		require.Equal(t, list{list{4.0, 4.0, "7"}}, s.Admin.Rows(`SELECT count(*), count(DISTINCT "at"), sum(n)::VARCHAR FROM `+s.Schema+".t"))
+	for _, below := range []string{"/rows", "/rows/merge"} {
+		code, fields := s.Admin.Call("POST", path+below, string(body), "Content-Type", harness.ParquetType).Problem(t, 422)
+		require.Equal(t, []any{"invalid_value", []string{"rows[0].at", "rows[1].at"}}, []any{code, fields})
 	}
-	require.Equal(t, 409, s.Admin.Call("POST", path+"/rows", string(body), "Content-Type", harness.ParquetType).Status)
+
+	// A key is refused if a row has the same infinite instant as another.
+	require.Equal(t, 200, s.Admin.Call("PUT", path+"/primary-key", object{"columns": list{}}).Status)
+	harness.AppendRows(t, dir, `SELECT TIMESTAMPTZ 'infinity' AS "at", 1::BIGINT AS n`)
+	code, fields := s.Admin.Call("PUT", path+"/primary-key", object{"columns": list{"at"}}).Problem(t, 409)
+	require.Equal(t, []any{"constraint_violation", []string{"columns"}}, []any{code, fields})
 }
