@@ -25,18 +25,18 @@ func (v *Views) bindFiles(s *fileScan) error {
 	if err != nil {
 		return err
 	}
-	if err := v.checkOthers(s); err != nil {
-		return err
-	}
 	hidden := hides(first.Has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
 	s.renamed = s.renamed || s.needsIndex() && hidden
 	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.Holds(s.inFile) {
-		return nil
+		return v.checkOthers(s)
 	}
 	if err := v.inspect(s); err != nil {
 		return err
 	}
 	if err := v.fit(first, s, hidden); err != nil {
+		return err
+	}
+	if err := v.checkOthers(s); err != nil {
 		return err
 	}
 	// Without the number of rows of a file DuckDB would guess the cardinality.
