@@ -119,8 +119,9 @@ func TestWritesKeepToTheRowFilter(t *testing.T) {
 		"of hidden rows only yes or no is told")
 	deny("/rows/update", object{"where": "id = 1", "set": object{"region": "'us'"}}, 403, "rls_violation")
 	deny("/rows/merge", harness.RowsOf(object{"id": 2, "region": "eu", "n": 9}), 403, "rls_violation")
-	deny("/rows/merge", object{"rows": list{object{"id": 2, "region": "eu"}}, "when_matched": "delete", "when_not_matched": "ignore"}, 403,
-		"rls_violation")
+	_, _, none := eu.Write(path+"/rows/merge", object{"rows": list{object{"id": 2, "region": "eu"}}, "when_matched": "delete",
+		"when_not_matched": "ignore"})
+	require.Zero(t, none, "a row that is not inserted meets no hidden row")
 	deny("/rows/merge", harness.RowsOf(object{"id": 1, "region": "us"}), 403, "rls_violation")
 	require.Equal(t, before, all())
 
