@@ -226,9 +226,9 @@ func (q *request) send(object object, span span) error {
 			q.describe(object, span)
 			sent = true
 		}
-		n, err := q.w.Write(piece)
-		q.gateway.metrics.sent.Add(float64(n))
-		if err != nil {
+		// Counted first: a session that has the bytes finds them counted.
+		q.gateway.metrics.sent.Add(float64(len(piece)))
+		if _, err := q.w.Write(piece); err != nil {
 			panic(http.ErrAbortHandler) // the client has disconnected, or its statement has ended
 		}
 	}
