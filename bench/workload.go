@@ -114,8 +114,8 @@ type Workload struct {
 	// directly. A workload has one of the two.
 	Queries    string      `json:"queries"`
 	Statements []Statement `json:"statements"`
-	// Again asks for each statement twice in turn and measures the second answer, for which copies of
-	// visible rows exist.
+	// Again runs each statement twice in a row and measures the second run, which finds the copies
+	// of visible rows that the first one made.
 	Again  bool `json:"again"`
 	Warmup int  `json:"warmup"`
 	Runs   int  `json:"runs"`

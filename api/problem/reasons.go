@@ -47,7 +47,7 @@ var TableReasons = []TableReason{
 		"restored."},
 	{delta.ReasonVectorDamaged, logBroken, "A deletion vector cannot be decoded. Versions that do not need it can be read, and restored."},
 	{delta.ReasonFileMissing, dataFileMissing, "A data file is missing. Versions and rows that do not need it can be read."},
-	{delta.ReasonFileDamaged, dataFileUnreadable, "A data file is damaged or cut off, or is no Parquet file."},
+	{delta.ReasonFileDamaged, dataFileUnreadable, "A data file is damaged, incomplete, or not a Parquet file."},
 	{delta.ReasonFileMismatch, dataFileUnreadable, "A column of a data file has another type than in the table, or a value that the table's " +
 		"type does not hold."},
 	{delta.ReasonFileText, dataFileUnreadable, "A text in a data file is not UTF-8."},

@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// domainsOfGone checks that a purge removes the domains of the last registration of a table,
-// and what is left of the domains of tables that are gone.
+// domainsOfGone checks that a purge removes the domains of the last registration of a table, and
+// that the domains of dropped and vanished tables keep nothing from being deleted.
 func domainsOfGone(t *testing.T, w *world) {
 	d := w.domained()
 	shared, err := w.CreateDomain(w.ctx, d.org, named("shared", fixed("a")), d.owner)

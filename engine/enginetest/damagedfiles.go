@@ -50,7 +50,7 @@ func (s suite) damagedFiles(t *testing.T) {
 		{"latin", engine.ClassFileText, "name", file(other(`"n%d"`, `"U3RyYd9l"`), long, arrow.BinaryTypes.Binary, short)},
 		{"truncated", engine.ClassDataFile, "", whole[:len(whole)/2]},
 		{"empty", engine.ClassDataFile, "", nil},
-		{"garbage", engine.ClassDataFile, "", bytes.Repeat([]byte("PAR1 this is no file "), 10)},
+		{"garbage", engine.ClassDataFile, "", bytes.Repeat([]byte("PAR1 not a data file "), 10)},
 		{"torn", engine.ClassDataFile, "id", torn},
 		{"footer", engine.ClassDataFile, "", footer},
 		{"length", engine.ClassDataFile, "", length},

@@ -38,8 +38,8 @@ func (t Table) AsSeen() Table { return t }
 // row filter. Only [Tables.OpenOwnRows] makes one.
 type OwnRows struct{ seenTable }
 
-// Changeable is a table of which the caller changes what neither depends on hidden rows nor
-// has an effect on who sees them, such as a comment or the layout of files. Only
+// Changeable is a table for changes that neither depend on hidden rows nor affect who sees them,
+// such as a comment or the layout of files. Only
 // [Tables.OpenChangeable] makes one. Other changes need [Changeable.ForColumns] or
 // [Changeable.Whole].
 type Changeable struct {
@@ -53,8 +53,8 @@ type Changeable struct {
 // from the caller's view, which it has the methods of. Only [Changeable.Whole] makes one.
 type WholeTable struct{ seenTable }
 
-// Registration is a table in the catalog that the caller changes as a whole, whether or not its
-// log can be read. Only [Tables.OpenRegistration] makes one.
+// Registration is the catalog's record of a table that the caller may change as a whole. The log
+// of the table need not be readable. Only [Tables.OpenRegistration] makes one.
 type Registration struct {
 	tables  Tables
 	caller  caller.Identity

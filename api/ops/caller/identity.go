@@ -2,6 +2,7 @@ package caller
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -39,4 +40,23 @@ func In(ctx context.Context, org catalog.OrgID) (Identity, error) {
 		return a, catalog.ErrNotFound
 	}
 	return a, nil
+}
+
+// memberships reads members.
+type memberships interface {
+	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
+}
+
+// Author returns the member who began work that another replica resumes, with the rights of its
+// role now, except rls_policies:write: the credential, which may have lacked it, is not recorded.
+// A former member has no rights.
+func Author(ctx context.Context, store memberships, org catalog.OrgID, user catalog.UserID) (Identity, error) {
+	a := Identity{Org: org, User: user, Viewer: catalog.MemberViewer(org, user)}
+	member, err := store.Membership(authz.System(ctx, "author of resumed work"), org, user)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return a, nil
+	}
+	a.Role = auth.Role(member.Role)
+	a.Scopes = a.Role.Scopes().Minus(auth.NewScopeSet(auth.ScopePoliciesWrite))
+	return a, err
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/write"
-	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/dml"
@@ -121,7 +120,7 @@ func (c *Changes) Resume(ctx context.Context) error {
 			continue
 		}
 		system := authz.System(ctx, "change of a value")
-		a, err := c.author(system, change)
+		a, err := caller.Author(system, c.domains.Store, change.Org, change.By)
 		if err == nil {
 			err = c.carry(system, a, change, false)
 		}
@@ -129,20 +128,6 @@ func (c *Changes) Resume(ctx context.Context) error {
 		c.release(change.ID)
 	}
 	return errors.Join(errs...)
-}
-
-// author returns the member who began a change, with the rights of its role now, except
-// rls_policies:write: the credential, which may have lacked it, is not recorded. A former member
-// has no rights.
-func (c *Changes) author(ctx context.Context, change catalog.ValueChange) (caller.Identity, error) {
-	a := caller.Identity{Org: change.Org, User: change.By, Viewer: catalog.MemberViewer(change.Org, change.By)}
-	member, err := c.domains.Store.Membership(ctx, change.Org, change.By)
-	if errors.Is(err, catalog.ErrNotFound) {
-		return a, nil
-	}
-	a.Role = auth.Role(member.Role)
-	a.Scopes = a.Role.Scopes().Minus(auth.NewScopeSet(auth.ScopePoliciesWrite))
-	return a, err
 }
 
 // hold marks a change as one that this process works on, and reports whether it was not.

@@ -39,8 +39,8 @@ func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	p.diagnose = run.basis.Whole()
 	held, result, err := o.launch(ctx, key, p, timeout)
 	if p.inPlace != nil && errors.Is(err, engine.ErrOutOfMemory) {
-		// There is no room for the copy. This must not be the answer, because hidden rows
-		// influence whether a copy is made.
+		// The copy did not fit into memory. The caller must not learn that: whether a copy is
+		// made depends on hidden rows.
 		p.plan, p.inPlace = p.inPlace(), nil
 		held, result, err = o.launch(ctx, key, p, timeout)
 	}

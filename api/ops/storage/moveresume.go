@@ -5,9 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
-	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
@@ -67,19 +65,12 @@ func (o *Moves) Resume(ctx context.Context) error {
 	return nil
 }
 
-// authorPermitted judges the member who began a move by its role now, without
-// rls_policies:write: the credential, which may have lacked it, is not recorded.
+// authorPermitted judges the member who began a move: see [caller.Author].
 func (o *Moves) authorPermitted(ctx context.Context, m catalog.Move) error {
-	member, err := o.Store.Membership(authz.System(ctx, "author of a move"), m.Org, m.User)
-	if errors.Is(err, catalog.ErrNotFound) {
-		return access.ErrPartlyVisible
-	}
+	a, err := caller.Author(ctx, o.Store, m.Org, m.User)
 	if err != nil {
 		return err
 	}
-	a := caller.Identity{Org: m.Org, User: m.User, Viewer: catalog.MemberViewer(m.Org, m.User)}
-	a.Role = auth.Role(member.Role)
-	a.Scopes = a.Role.Scopes().Minus(auth.NewScopeSet(auth.ScopePoliciesWrite))
 	n := catalog.NewMove{Org: m.Org, User: m.User, Source: m.Source, Target: m.Target}
 	ends, err := o.permitted(authz.System(ctx, "author of a move"), a, n)
 	if err == nil {

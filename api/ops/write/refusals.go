@@ -103,10 +103,10 @@ func (r *Refusals) note(w *writing, answers int64) {
 	r.audit.Record(entry)
 }
 
-// hiddenAnswers returns how much the outcome of a write tells about rows that its caller does not
-// see: by a key of the table, or by the values of a table that a domain refers to. Rows outside the
-// caller's filter count, too, where the check that comes before or after it is about such rows. A dry
-// run does not compare keys with rows of the table.
+// hiddenAnswers returns how many facts about hidden rows the outcome of a write reveals, by a key of
+// the table or by the values of a table that a domain refers to. A refusal by the caller's row filter
+// counts, too, if it reveals that such a check has passed. A dry run does not compare keys with rows of
+// the table.
 func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 	if w.whole != nil || w.rules.Columns == nil && err == nil {
 		return 0

@@ -20,8 +20,8 @@ type Memory struct{ Store catalog.Constraints }
 type memory struct {
 	catalog.RememberedRules
 	lost stated.Lost
-	// known reports that there is something to compare: an older version than the remembered
-	// one says nothing.
+	// known reports that the version was compared. A version that is older than the remembered
+	// one cannot be.
 	known bool
 }
 

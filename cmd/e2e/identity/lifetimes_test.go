@@ -380,7 +380,7 @@ func TestPeopleMakeLastingCredentials(t *testing.T) {
 	key2.OK("POST", elsewhere+"/invite", object{"email": "guest@acme.example", "role": "viewer"})
 	guest.OK("POST", "/v1/invitations/accept", object{"token": s.MailedToken("guest@acme.example")})
 	people.Person(s, s.Boot.UserID, other).OK("DELETE", "/v1/api-keys/"+record2["id"].(string), nil)
-	require.Equal(t, 200, people.Person(s, guest.User, other).Call("GET", "/v1/me", nil).Status, "a person is no credential")
+	require.Equal(t, 200, people.Person(s, guest.User, other).Call("GET", "/v1/me", nil).Status, "people do not end with a key")
 
 	for _, later := range []object{{"expires_in": "11m"}, {"expires_at": time.Now().Add(time.Hour).Format(time.RFC3339)}} {
 		later["name"] = "later"

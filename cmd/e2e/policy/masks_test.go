@@ -46,7 +46,7 @@ func TestAHiddenColumnIsAMissingColumn(t *testing.T) {
 			got, err := ana.Answer(1, one)
 			require.NoError(t, err)
 			got.Body = pageToken.ReplaceAllString(strings.ReplaceAll(got.Body, table, "TABLE"), "")
-			// That there is something which the caller does not see is no secret.
+			// The caller may know that the table has a hidden part, but not what it is.
 			got.Body = strings.Replace(got.Body, `"wholeTable":true`, `"wholeTable":false`, 1)
 			return got
 		}

@@ -111,7 +111,7 @@ func TestDeletedValuesLeaveEveryReplica(t *testing.T) {
 	require.Contains(t, string(second.Admin.Result(kept).Body), secret)
 	require.NotEmpty(t, filesWith(t, secret, c.store), "the search finds the value while it is there")
 
-	// A response that nobody reads: what is left of it is on disk.
+	// Nobody reads the response, so its unread part is on disk.
 	slow := unread(t, second, fmt.Sprintf("SELECT t.word, r.i FROM (SELECT word FROM %s) t, range(1000000) r(i)", from))
 
 	first.Admin.OK("POST", path+"/rows/delete", map[string]any{"where": "id = 2"})

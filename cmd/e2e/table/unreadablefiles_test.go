@@ -109,7 +109,7 @@ func unreadableFiles(t *testing.T) []unreadableFile {
 		{"latin", "data_file_text", "name", write(`'Stra\xDFe'::BLOB AS name`)},
 		{"torn", "data_file_damaged", "id", torn},
 		{"truncated", "data_file_damaged", "", whole[:len(whole)/2]},
-		{"garbage", "data_file_damaged", "", []byte(strings.Repeat("PAR1 this is no file ", 9))},
+		{"garbage", "data_file_damaged", "", []byte(strings.Repeat("PAR1 not a data file ", 9))},
 	}
 }
 

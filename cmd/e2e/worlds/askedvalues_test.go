@@ -82,9 +82,8 @@ var asksForNoRows = map[string]string{
 	"deleteValue": ofDomains, "changeValue": ofDomains,
 }
 
-// TestEveryAskedValueHasAClass walks the API description: every operation of a table, and every one
-// that runs a statement, whose request has members of its own is a class of a test, or asks for no
-// rows.
+// TestEveryAskedValueHasAClass walks the API description. Each operation that takes input and
+// concerns a table or a statement must have a class here, or a reason why it reads no rows.
 func TestEveryAskedValueHasAClass(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "openapi.json"))
