@@ -20,6 +20,9 @@ type barriers struct {
 type barrierCopy struct {
 	name  string
 	bytes int64
+	// dropping reports whether a drop of the copy began. An interrupt can end the drop, so the copy
+	// may exist still.
+	dropping bool
 	// indexed holds the columns for which an index was requested, created or not.
 	indexed map[string]bool
 }
@@ -38,7 +41,7 @@ func (b *barriers) missing(want []engine.Barrier) []engine.Barrier {
 			continue
 		}
 		seen[w.Name] = true
-		if _, ok := b.byName.Get(w.Name); !ok {
+		if have, ok := b.byName.Get(w.Name); !ok || have.dropping {
 			out = append(out, w)
 		}
 	}
@@ -160,7 +163,8 @@ func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
 		if inUse[c.name] {
 			continue
 		}
-		if err := b.inst.Exec("DROP TABLE temp.main." + engine.QuoteIdent(c.name)); err != nil {
+		c.dropping = true
+		if err := b.inst.Exec("DROP TABLE IF EXISTS temp.main." + engine.QuoteIdent(c.name)); err != nil {
 			return err
 		}
 		sum -= c.bytes

@@ -186,7 +186,7 @@ func TestFiltersFindTheirRowsInEveryEncoding(t *testing.T) {
 			columns = append(columns, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: true})
 		}
 		src := engine.Source{Location: filepath.Join(root, table.Name()), Version: snap.Version(), Identity: table.Name()}
-		if slices.Contains([]string{"rs", "rs-bloom", "pa-group"}, table.Name()) {
+		if slices.Contains([]string{"rs", "rs-many", "rs-files", "rs-bloom", "pa-group"}, table.Name()) {
 			sources = append(sources, src) // through its log
 		}
 		files, ok := pruning.List(snap, columns, engine.Condition{})

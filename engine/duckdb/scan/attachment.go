@@ -24,6 +24,10 @@ const maxAttachments = 32
 // Attachments are the attached tables of an instance. One name stands for one version of one
 // table, so an attachment never needs a refresh.
 //
+// An interrupt can end any step of Add and Drop, whether or not the step had its effect. A table
+// counts as attached after the last step of Add and until the first step of Drop. Between them,
+// every step can be repeated.
+//
 // A local table is attached through a link with a plain name. From a path that ends in a
 // letter outside ASCII, the extension cuts that letter off when it lists data files, and so
 // would read those of another directory. DuckDB follows the link before it checks the path
@@ -33,18 +37,19 @@ const maxAttachments = 32
 type Attachments struct {
 	inst  *native.Instance
 	links string
-	names *simplelru.LRU[string, struct{}]
+	// names maps the name of a table to whether it can be read.
+	names *simplelru.LRU[string, bool]
 }
 
 // NewAttachments returns the attachments of an instance, with their links in the directory links.
 func NewAttachments(in *native.Instance, links string) *Attachments {
-	return &Attachments{inst: in, links: links, names: newRecent[struct{}]()}
+	return &Attachments{inst: in, links: links, names: newRecent[bool]()}
 }
 
 // Has reports whether src is attached, and marks it as used.
 func (a *Attachments) Has(src engine.Source) bool {
-	_, ok := a.names.Get(src.Database())
-	return ok
+	readable, _ := a.names.Get(src.Database())
+	return readable
 }
 
 // Add attaches src, whose location was checked. The log is read when the table is first used.
@@ -56,22 +61,23 @@ func (a *Attachments) Add(src engine.Source, location string) error {
 		return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "the extension would misread " + native.Clip(location)}
 	case !sandbox.IsRemote(location):
 		from = a.link(name)
-		if err := os.Symlink(location, from); err != nil {
+		if err := os.Symlink(location, from); err != nil && !errors.Is(err, fs.ErrExist) {
 			return native.InternalError("temp_dir", err.Error())
 		}
 	}
-	sql := "ATTACH " + engine.QuoteString(from) + " AS " + engine.QuoteIdent(name) +
+	sql := "ATTACH IF NOT EXISTS " + engine.QuoteString(from) + " AS " + engine.QuoteIdent(name) +
 		" (TYPE delta, READ_ONLY, VERSION " + strconv.FormatInt(src.Version, 10) +
 		", internal_table_name " + engine.QuoteString(engine.SourceTable) + ")"
-	if err := a.inst.Exec(sql); err != nil {
-		_ = os.Remove(a.link(name))
-		return err
+	a.names.Add(name, false)
+	err := a.inst.Exec(sql)
+	if err == nil {
+		err = a.addView(name)
 	}
-	a.names.Add(name, struct{}{})
-	if err := a.addView(name); err != nil {
+	if err != nil {
 		_ = a.Drop(name)
 		return err
 	}
+	a.names.Add(name, true)
 	return nil
 }
 
@@ -110,16 +116,17 @@ func (a *Attachments) Drop(name string) error {
 	if !a.names.Contains(name) {
 		return nil
 	}
+	a.names.Add(name, false)
 	if err := a.inst.Exec("DROP VIEW IF EXISTS temp.main." + engine.QuoteIdent(name)); err != nil {
 		return err
 	}
-	if err := a.inst.Exec("DETACH " + engine.QuoteIdent(name)); err != nil {
+	if err := a.inst.Exec("DETACH DATABASE IF EXISTS " + engine.QuoteIdent(name)); err != nil {
 		return err
 	}
-	a.names.Remove(name)
 	if err := os.Remove(a.link(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return native.InternalError("temp_dir", err.Error())
 	}
+	a.names.Remove(name)
 	return nil
 }
 

@@ -37,11 +37,20 @@ func (s *fileScan) guard(c engine.Column, value string) string {
 }
 
 // guardLogged is [fileScan.guard] for the columns of a table that is read through its log, which
-// has no number of the file.
+// has no number of the file. The extension reads the statistics of the log as well, where writers
+// store decimals as JSON numbers that have too few digits for some values.
 func guardLogged(name string, t sqltype.Type) string {
 	quoted := engine.QuoteIdent(name)
-	if !misread(t) {
+	if !misread(t) && !sqltype.Contains(t, wideDecimal) {
 		return quoted
 	}
 	return "CASE WHEN " + quoted + " IS NULL THEN NULL ELSE " + quoted + " END AS " + quoted
+}
+
+// jsonDigits is the number of decimal digits that every 64-bit floating-point number keeps.
+const jsonDigits = 15
+
+func wideDecimal(t sqltype.Type) bool {
+	d, ok := t.(sqltype.Decimal)
+	return ok && d.Precision > jsonDigits
 }

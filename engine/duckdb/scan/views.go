@@ -82,11 +82,8 @@ func (v *Views) Drop(name string) error {
 	if !v.names.Contains(name) {
 		return nil
 	}
-	if err := v.inst.Exec("DROP VIEW temp.main." + engine.QuoteIdent(name)); err != nil {
-		return err
-	}
-	v.forget(name)
-	return nil
+	v.forget(name) // first, as in Trim
+	return v.inst.Exec("DROP VIEW IF EXISTS temp.main." + engine.QuoteIdent(name))
 }
 
 // Close releases what the views hold. The instance is closed already.
