@@ -225,6 +225,9 @@ var Codes = []Code{
 			"written; delete rows or drop a table, which counts until its files are deleted an hour later."},
 	{"invalid_property", 422, "A table property is not valid.", "The property is unknown or has a bad value."},
 	{"value_error", 422, "A value made the query fail.", "A cast, an overflow or a bad argument met a row; details name the field."},
+	{"binary_text_invalid", 422, "A text is compared with or cast to a binary value, but is not one.",
+		"A binary value is written as a text with its ASCII characters, and with \\xAB for a backslash and every byte beyond ASCII; " +
+			"encode() returns the UTF-8 bytes of a text, from_base64() those of base64. details name the field."},
 	{"engine_cannot", 422, "The engine cannot run the statement.",
 		"Internal errors of the engine repeat for this statement: write it in another form."},
 	{"query_timeout", 422, "The query ran longer than allowed.", "Raise timeout_ms or ask for less."},

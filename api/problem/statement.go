@@ -87,6 +87,9 @@ func engineCode(e *engine.Error) string {
 		}
 		return "invalid_statement"
 	case engine.KindRuntime:
+		if e.Class == classBinaryText {
+			return "binary_text_invalid"
+		}
 		return "value_error"
 	case engine.KindOutOfMemory:
 		return "query_memory_exhausted"
@@ -133,11 +136,15 @@ var bindMessages = map[string][2]string{
 	"type_too_deep":          {"the type of a result column is nested too deep", "take it apart or cast it to VARCHAR"},
 }
 
+// classBinaryText is the class of a text that is cast to BLOB and is not one.
+const classBinaryText = "binary_text"
+
 // runtimeMessages describes the classes of run-time failures. Other classes have no
 // message besides the one of their code: values of rows must not be disclosed.
 var runtimeMessages = map[string]string{
-	"conversion":           "a value cannot be converted to the wanted type",
-	"binary_text":          `a text is not a binary value: write bytes beyond ASCII as \xAB, or decode base64 with from_base64`,
+	"conversion": "a value cannot be converted to the wanted type",
+	classBinaryText: `a text is not a binary value: write a backslash and bytes beyond ASCII as \xAB, or use encode or ` +
+		`from_base64`,
 	"out_of_range":         "a result is out of the range of its type",
 	"invalid_input":        "a function does not take a value that it met",
 	"type_mismatch":        "a value does not have the expected type",

@@ -118,7 +118,7 @@ func TestInvalidBinaryParametersAreExplained(t *testing.T) {
 		where := "SELECT count(*) FROM " + s.Schema + "." + table + " WHERE b = "
 		for _, value := range []any{"ä", `\xZZ`, `\x0`} {
 			code, details := refusalOf(s.Admin.Query(where+"?", value), t, http.StatusUnprocessableEntity)
-			require.Equal(t, "value_error", code)
+			require.Equal(t, "binary_text_invalid", code)
 			require.Contains(t, details["sql"], "from_base64", "%s", value)
 		}
 		require.Equal(t, list{list{3.0}}, s.Admin.Rows(where+"?", `\xC3\xA4`))
