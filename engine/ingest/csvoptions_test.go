@@ -77,6 +77,91 @@ func TestCSVNumbersWithCommas(t *testing.T) {
 		"rows[1].f: expected a number in the range of DOUBLE, or NaN, Infinity, -Infinity as text",
 		"rows[1].i: expected a whole number from -9223372036854775808 to 9223372036854775807",
 	}, problems(t, err))
+	req.CSV = csvbody.Dialect{Comma: ';', DecimalComma: true, Thousands: "."}
+	require.Equal(t, [][]any{{"1234567.50", -1234.0, int64(12345), "1.5", nil}}, mustRead(t, "d;f;i;t;l\n1.234.567,5;-1.234;12.345;1.5;\n", req))
+	req.CSV = csvbody.Dialect{Comma: ';', Thousands: "\u202f"}
+	require.Equal(t, [][]any{{"1234.50", 1e6, int64(-999), "1\u202f234", nil}},
+		mustRead(t, "d;f;i;t;l\n1\u202f234.5;1e6;-999;1\u202f234;\n", req))
+	req.CSV.Thousands = ","
+	for _, text := range []string{"1,23", "1,2345", ",123", "1,234,", "0,123", "1234,567", "1,,234", "1,234.5,6", "-,123", "1, 234", "12,34,567"} {
+		_, err := stage(t, "f\n"+text+"\n", req)
+		require.Len(t, problems(t, err), 1, text)
+	}
+}
+
+var textFirst = columns("a", "VARCHAR", "b", "BIGINT")
+
+// TestCSVDelimitersAreDeclared reads bodies whose first line declares the delimiter.
+func TestCSVDelimitersAreDeclared(t *testing.T) {
+	req := ingest.Request{Format: staging.CSV, Columns: textFirst}
+	for _, body := range []string{"sep=;\na;b\nx,y;2\n", "SEP=;\r\na;b\r\nx,y;2\r\n", "\uFEFFsep=;\na;b\n\"x,y\";2"} {
+		require.Equal(t, [][]any{{"x,y", int64(2)}}, mustRead(t, body, req), body)
+	}
+	require.Equal(t, [][]any{{"x", int64(2)}}, mustRead(t, utf16Of("\uFEFFsep=\t\na\tb\nx\t2\n", false),
+		ingest.Request{Format: staging.CSV, Columns: textFirst, CSV: csvbody.Dialect{Encoding: csvbody.UTF16}}))
+	req.CSV.Comma = ';'
+	require.Equal(t, [][]any{{"x", int64(2)}}, mustRead(t, "sep=;\na;b\nx;2\n", req))
+	req.CSV.Comma = ','
+	_, err := stage(t, "sep=;\na;b\nx;2\n", req)
+	require.EqualError(t, err, "csv_delimiter contradicts the first line of the body, which declares another delimiter")
+	req.CSV = csvbody.Dialect{Comment: ';'}
+	_, err = stage(t, "sep=;\na;b\nx;2\n", req)
+	require.EqualError(t, err, "csv_comment must not be the delimiter")
+	req.CSV = csvbody.Dialect{NoHeader: true, Skip: 1}
+	require.Equal(t, [][]any{{"x", int64(2)}}, mustRead(t, "sep=|\nTitle\nx|2\n", req), "the line does not count")
+
+	req = ingest.Request{Format: staging.CSV, Columns: columns("a", "VARCHAR"), CSV: csvbody.Dialect{NoHeader: true}}
+	for _, body := range []string{"sep=\"\n", "sep=\n", "sep=;;\n", "sep =;\n", "sep=ä\n", "x\nsep=;\n", "\"sep=;\"\n"} {
+		var lines [][]any
+		for _, line := range strings.Split(strings.TrimSuffix(body, "\n"), "\n") {
+			lines = append(lines, []any{strings.Trim(line, `"`)})
+		}
+		if body == "sep=\"\n" {
+			_, err := stage(t, body, req)
+			require.EqualError(t, err, "body is no CSV: line 1 (byte 0): a quote in a field without quotes")
+			continue
+		}
+		require.Equal(t, lines, mustRead(t, body, req), "is a row: %s", body)
+	}
+	require.Empty(t, mustRead(t, "sep=;\n", req))
+}
+
+// TestCSVLinesThatAreNotRows skips the lines before the header, and comments.
+func TestCSVLinesThatAreNotRows(t *testing.T) {
+	req := ingest.Request{Format: staging.CSV, Columns: textFirst, CSV: csvbody.Dialect{Skip: 3, Comment: '#'}}
+	rows := [][]any{{"x", int64(2)}, {"#y\n# z", int64(3)}}
+	body := "A \"title\n\r\n,,,\n# c\na,b\n#\n#,\"\nx,2\n\"#y\n# z\",3\n# the end"
+	require.Equal(t, rows, mustRead(t, body, req))
+	require.Equal(t, rows, mustRead(t, strings.ReplaceAll(body, "# c", "#"+strings.Repeat("c", 1<<20)), req))
+	req.Dir = t.TempDir()
+	_, err := ingest.Stage(t.Context(), iotest.OneByteReader(strings.NewReader(body)), req)
+	require.NoError(t, err, "a line can arrive in parts")
+	req.Dir = ""
+
+	_, err = stage(t, "1\n2\n3\n# c\na,b\n\"x\"y,2\n", req)
+	require.EqualError(t, err, "body is no CSV: line 6 (byte 14): text after the closing quote", "lines and bytes count all")
+	_, err = stage(t, "1\n2\n", req)
+	require.EqualError(t, err, "body is no CSV: line 3 (byte 4): has fewer lines than csv_skip")
+	req.CSV.NoHeader = true
+	_, err = stage(t, "1\n2\n3\n", req)
+	require.EqualError(t, err, "body is no CSV: line 4 (byte 6): has no lines but those that csv_skip skips")
+	req.Limits.RowBytes = 100
+	for _, long := range []string{strings.Repeat("1", 1<<20) + "\n2\n3\nx,2\n", "1\n2\n3\n#" + strings.Repeat("1", 1<<20) + "\nx,2\n"} {
+		_, err = stage(t, long, req)
+		require.ErrorIs(t, err, staging.ErrTooLarge)
+	}
+	one := ingest.Request{Format: staging.CSV, Columns: columns("a", "VARCHAR"), CSV: csvbody.Dialect{Comment: '#'}}
+	require.Equal(t, [][]any{{nil}, {"x"}}, mustRead(t, "a\n#\n\nx\n#", one))
+}
+
+// TestCSVNullsOfTypedColumns keeps the text for NULL where it may be a text.
+func TestCSVNullsOfTypedColumns(t *testing.T) {
+	req := ingest.Request{Format: staging.CSV, Columns: columns("a", "VARCHAR", "b", "BIGINT", "c", "DATE", "d", "BOOLEAN"),
+		CSV: csvbody.Dialect{Null: "NA", NullTyped: true}}
+	require.Equal(t, [][]any{{"NA", nil, nil, nil}, {nil, nil, nil, nil}, {"", nil, nil, nil}},
+		mustRead(t, "a,b,c,d\nNA,NA,NA,NA\n,,,\n\"\",\"\",\"\",\"\"\n", req))
+	_, err := stage(t, "b\n\"NA\"\n", req)
+	require.Len(t, problems(t, err), 1, "not with quotes")
 }
 
 func TestCSVTimesInOtherForms(t *testing.T) {

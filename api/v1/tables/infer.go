@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -56,6 +57,10 @@ type inferredDialect struct {
 	DateFormat      *string `json:"dateFormat" doc:"null for ISO 8601"`
 	TimestampFormat *string `json:"timestampFormat" doc:"null for ISO 8601"`
 	NullText        *string `json:"nullText"`
+	NullIn          string  `json:"nullIn" enum:"all,typed" doc:"The columns in which nullText means NULL"`
+	Skip            int     `json:"skip" doc:"Lines before the header, apart from one that declares the delimiter"`
+	Comment         *string `json:"comment" doc:"The character that begins comments"`
+	Thousands       *string `json:"thousands" doc:"The separator of groups of three digits"`
 	Compression     *string `json:"compression" doc:"gzip, zstd or null"`
 }
 
@@ -194,9 +199,11 @@ func inferredOf(in *infer.Inferred, schema, name string) inferredTable {
 
 func dialectOf(in *infer.Inferred) inferredDialect {
 	o := in.Dialect()
+	skip, _ := strconv.Atoi(o.Skip) // empty, or checked
 	return inferredDialect{
 		Delimiter: o.Delimiter, Quote: o.Quote, Header: o.Header == "present", Encoding: o.Encoding, Decimal: o.Decimal,
 		DateFormat: v1.Pointer(o.DateFormat), TimestampFormat: v1.Pointer(o.TimestampFormat), NullText: v1.Pointer(o.Null),
+		NullIn: o.NullIn, Skip: skip, Comment: v1.Pointer(o.Comment), Thousands: v1.Pointer(o.Thousands),
 		Compression: v1.Pointer(string(in.Coding)),
 	}
 }

@@ -25,7 +25,7 @@ func TestHostileUploadsReachNothing(t *testing.T) {
 	}
 	for _, text := range texts {
 		for _, field := range []string{"csv_null", "csv_delimiter", "csv_quote", "csv_date_format", "csv_timestamp_format", "csv_header",
-			"csv_encoding", "csv_decimal", "schema", "name"} {
+			"csv_encoding", "csv_decimal", "csv_null_in", "csv_skip", "csv_comment", "csv_thousands", "schema", "name"} {
 			r := s.Admin.Infer(harness.Upload{Name: text, Content: "a,b\n1,x\n2,y\n", Fields: []string{field, text}})
 			if r.Status != 200 {
 				harness.Refused(t, r, r.Status)

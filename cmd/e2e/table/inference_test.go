@@ -85,7 +85,7 @@ func TestFileBecomesTableInThreeCalls(t *testing.T) {
 		}
 		delete(dialect, "compression")
 		require.Equal(t, object{"delimiter": ";", "quote": `"`, "header": true, "encoding": "utf-8", "decimal": "comma", "nullText": nil,
-			"dateFormat": "%d.%m.%Y", "timestampFormat": "%d.%m.%Y %H:%M"}, dialect)
+			"nullIn": "all", "skip": 0.0, "comment": nil, "thousands": nil, "dateFormat": "%d.%m.%Y", "timestampFormat": "%d.%m.%Y %H:%M"}, dialect)
 		require.EqualValues(t, 4, load(s, got, c.content))
 		require.Equal(t, list{list{1.0, "1234.50", "2024-05-06", "2024-05-06 07:08:00", "de"}}, s.Admin.Rows(
 			`SELECT "Nr", "Preis_EUR"::VARCHAR, "Tag"::VARCHAR, "Zeit"::VARCHAR, "Land" FROM `+s.Schema+"."+table+` WHERE "Nr" = 1`))

@@ -5,12 +5,22 @@ import "strconv"
 // Dialect describes how a CSV body is written. The zero value is RFC 4180 in UTF-8, with a
 // header line. [Options.Dialect] makes one from the texts of a request.
 type Dialect struct {
-	// Comma separates fields: one byte below 128; 0 means a comma.
+	// Comma separates fields: one byte below 128; 0 means the one that the first line of the body
+	// declares, or a comma.
 	Comma byte
 	// Quote encloses fields, and is doubled within: 0 means a double quote.
 	Quote byte
 	// Null is a text that means NULL in a field without quotes, in addition to the empty text.
 	Null string
+	// NullTyped reports that Null has its meaning only in columns that are neither text nor binary.
+	NullTyped bool
+	// Skip is the number of lines before the header, without one that declares the delimiter.
+	Skip int
+	// Comment begins lines that are comments: one byte below 128; 0 means that there are none.
+	Comment byte
+	// Thousands separates groups of three digits in the whole part of numbers; empty means that
+	// there are no groups.
+	Thousands string
 	// NoHeader reports that the first line is a row.
 	NoHeader bool
 	// Encoding is the encoding of the body; empty means UTF-8.
@@ -27,12 +37,12 @@ type Dialect struct {
 
 // valid reports whether the dialect can be read.
 func (d Dialect) valid() bool {
-	for _, b := range []byte{d.Comma, d.Quote} {
+	for _, b := range []byte{d.Comma, d.Quote, d.Comment} {
 		if b == '\n' || b == '\r' || b >= 0x80 {
 			return false
 		}
 	}
-	return d.Comma != d.Quote && d.Encoding.valid()
+	return d.Comma != d.Quote && d.Comment != d.Comma && d.Comment != d.Quote && d.Encoding.valid()
 }
 
 func (d Dialect) withDefaults() Dialect {
@@ -58,6 +68,14 @@ func (d Dialect) Words() []string {
 	if d.DecimalComma {
 		words = append(words, DecimalComma)
 	}
+	for _, p := range [][2]string{{"skip", skipText(d.Skip)}, {"comment", characterText(d.Comment)}, {"thousands", d.Thousands}} {
+		if p[1] != "" {
+			words = append(words, p[0], p[1])
+		}
+	}
+	if d.NullTyped {
+		words = append(words, "null", NullTyped)
+	}
 	if d.DateFormat != nil {
 		words = append(words, "date", d.DateFormat.text)
 	}
@@ -68,4 +86,18 @@ func (d Dialect) Words() []string {
 		words = append(words, "columns", ColumnList(d.Columns))
 	}
 	return words
+}
+
+func skipText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func characterText(b byte) string {
+	if b == 0 {
+		return ""
+	}
+	return string(rune(b))
 }

@@ -4,17 +4,25 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 )
 
 // Options are the texts by which a client selects a [Dialect]. The zero value is RFC 4180 with
 // a header line, in UTF-8.
 type Options struct {
-	// Delimiter and Quote are one ASCII character each; empty means a comma and a double
-	// quote.
+	// Delimiter and Quote are one ASCII character each; empty means a comma, unless the first line
+	// of the body declares another delimiter, and a double quote.
 	Delimiter, Quote string
-	// Null is a text that means NULL in a field without quotes.
-	Null string
+	// Null is a text that means NULL in a field without quotes. NullIn is all (also for "") or
+	// typed: the columns in which it does.
+	Null, NullIn string
+	// Skip is the number of lines before the header; empty means none.
+	Skip string
+	// Comment is one ASCII character, which begins lines that are comments; empty means none.
+	Comment string
+	// Thousands is one character, which separates groups of three digits; empty means none.
+	Thousands string
 	// Header is present (also for "") or absent.
 	Header string
 	// Encoding is the name of an [Encoding]; empty means UTF-8.
@@ -34,6 +42,10 @@ const (
 	optionDelimiter       = "csv_delimiter"
 	optionQuote           = "csv_quote"
 	optionNull            = "csv_null"
+	optionNullIn          = "csv_null_in"
+	optionSkip            = "csv_skip"
+	optionComment         = "csv_comment"
+	optionThousands       = "csv_thousands"
 	optionHeader          = "csv_header"
 	optionEncoding        = "csv_encoding"
 	optionDecimal         = "csv_decimal"
@@ -42,13 +54,18 @@ const (
 	optionColumns         = "csv_columns"
 )
 
-// The values of the options header and decimal.
+// The values of the options header, decimal and null_in.
 const (
 	HeaderPresent = "present"
 	HeaderAbsent  = "absent"
 	DecimalPoint  = "point"
 	DecimalComma  = "comma"
+	NullAll       = "all"
+	NullTyped     = "typed"
 )
+
+// MaxSkip is the largest number of lines that can be skipped.
+const MaxSkip = 10_000
 
 // OptionError is an invalid option: 422.
 type OptionError struct {
@@ -65,15 +82,26 @@ func (e *OptionError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { yield(e.Option, e.Message) }
 }
 
+// named returns the options by their names in requests, in the order of the documentation.
+func (o *Options) named() []namedOption {
+	return []namedOption{
+		{optionDelimiter, &o.Delimiter}, {optionQuote, &o.Quote}, {optionNull, &o.Null}, {optionNullIn, &o.NullIn},
+		{optionHeader, &o.Header}, {optionSkip, &o.Skip}, {optionComment, &o.Comment}, {optionEncoding, &o.Encoding},
+		{optionDecimal, &o.Decimal}, {optionThousands, &o.Thousands}, {optionDateFormat, &o.DateFormat},
+		{optionTimestampFormat, &o.TimestampFormat}, {optionColumns, &o.Columns},
+	}
+}
+
+type namedOption struct {
+	name string
+	text *string
+}
+
 // All yields the names of the options in requests, with their texts.
 func (o Options) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for _, p := range [][2]string{
-			{optionDelimiter, o.Delimiter}, {optionQuote, o.Quote}, {optionNull, o.Null}, {optionHeader, o.Header},
-			{optionEncoding, o.Encoding}, {optionDecimal, o.Decimal}, {optionDateFormat, o.DateFormat},
-			{optionTimestampFormat, o.TimestampFormat}, {optionColumns, o.Columns},
-		} {
-			if !yield(p[0], p[1]) {
+		for _, n := range o.named() {
+			if !yield(n.name, *n.text) {
 				return
 			}
 		}
@@ -82,40 +110,38 @@ func (o Options) All() iter.Seq2[string, string] {
 
 // Set sets the option with the given name in requests. It returns false if there is none.
 func (o *Options) Set(name, text string) bool {
-	field, ok := map[string]*string{
-		optionDelimiter: &o.Delimiter, optionQuote: &o.Quote, optionNull: &o.Null, optionHeader: &o.Header,
-		optionEncoding: &o.Encoding, optionDecimal: &o.Decimal, optionDateFormat: &o.DateFormat,
-		optionTimestampFormat: &o.TimestampFormat, optionColumns: &o.Columns,
-	}[name]
-	if ok {
-		*field = text
+	for _, n := range o.named() {
+		if n.name == name {
+			*n.text = text
+			return true
+		}
 	}
-	return ok
+	return false
 }
 
 // Dialect returns the dialect. Errors are of type [*OptionError].
 func (o Options) Dialect() (Dialect, error) {
-	comma, err := character(optionDelimiter, o.Delimiter, ',')
+	d := Dialect{Null: o.Null, NullTyped: o.NullIn == NullTyped, NoHeader: o.Header == HeaderAbsent, Encoding: Encoding(o.Encoding),
+		DecimalComma: o.Decimal == DecimalComma, Thousands: o.Thousands}
+	err := o.separators(&d)
 	if err != nil {
-		return Dialect{}, err
+		return d, err
 	}
-	quote, err := character(optionQuote, o.Quote, '"')
-	if err != nil {
-		return Dialect{}, err
-	}
-	d := Dialect{Comma: comma, Quote: quote, Null: o.Null, NoHeader: o.Header == HeaderAbsent, Encoding: Encoding(o.Encoding),
-		DecimalComma: o.Decimal == DecimalComma}
 	switch {
-	case comma == quote:
-		return d, &OptionError{optionQuote, "must not be the delimiter"}
-	case strings.ContainsAny(o.Null, string([]byte{comma, quote, '\r', '\n'})):
-		return d, &OptionError{optionNull, "must hold no delimiter, quote or line end"}
+	case !d.NullTyped && o.NullIn != "" && o.NullIn != NullAll:
+		return d, &OptionError{optionNullIn, "must be all or typed"}
 	case !d.NoHeader && o.Header != "" && o.Header != HeaderPresent:
 		return d, &OptionError{optionHeader, "must be absent or present"}
 	case !d.Encoding.valid():
 		return d, &OptionError{optionEncoding, "must be utf-8, latin-1, windows-1252 or utf-16"}
 	case !d.DecimalComma && o.Decimal != "" && o.Decimal != DecimalPoint:
 		return d, &OptionError{optionDecimal, "must be point or comma"}
+	}
+	if d.Skip, err = lines(o.Skip); err != nil {
+		return d, err
+	}
+	if err = d.checkThousands(); err != nil {
+		return d, err
 	}
 	if d.DateFormat, err = timeFormat(optionDateFormat, o.DateFormat); err == nil && d.DateFormat != nil && d.DateFormat.hasTime {
 		err = &OptionError{optionDateFormat, "must not have a time"}
@@ -130,12 +156,52 @@ func (o Options) Dialect() (Dialect, error) {
 	return d, err
 }
 
+// separators sets the characters between fields, around them and before comments, which must
+// differ and not occur in the text for NULL where they would have their meaning.
+func (o Options) separators(d *Dialect) (err error) {
+	if d.Comma, err = character(optionDelimiter, o.Delimiter, 0); err != nil {
+		return err
+	}
+	if d.Quote, err = character(optionQuote, o.Quote, '"'); err != nil {
+		return err
+	}
+	if d.Comment, err = character(optionComment, o.Comment, 0); err != nil {
+		return err
+	}
+	comma := d.withDefaults().Comma
+	switch {
+	case comma == d.Quote:
+		return &OptionError{optionQuote, "must not be the delimiter"}
+	case d.Comment == comma:
+		return &OptionError{optionComment, "must not be the delimiter"}
+	case d.Comment == d.Quote:
+		return &OptionError{optionComment, "must not be the quote"}
+	case strings.ContainsAny(o.Null, string([]byte{comma, d.Quote, '\r', '\n'})):
+		return &OptionError{optionNull, "must hold no delimiter, quote or line end"}
+	case d.Comment != 0 && strings.HasPrefix(o.Null, string(rune(d.Comment))):
+		return &OptionError{optionNull, "must not begin with the character of comments"}
+	}
+	return nil
+}
+
+// lines returns the number in the option csv_skip.
+func lines(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || n > MaxSkip {
+		return 0, &OptionError{optionSkip, "must be a whole number from 0 to " + strconv.Itoa(MaxSkip)}
+	}
+	return int(n), nil
+}
+
 // character returns the character that an option selects, or the default.
 func character(option, text string, usual byte) (byte, error) {
 	if text == "" {
 		return usual, nil
 	}
-	if len(text) > 1 || text[0] >= 0x80 || strings.Contains("\x00\r\n", text) {
+	if len(text) > 1 || !isCharacter(text[0]) {
 		return 0, &OptionError{option, "must be one ASCII character, and no line end"}
 	}
 	return text[0], nil

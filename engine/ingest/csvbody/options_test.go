@@ -11,7 +11,7 @@ import (
 func TestOptionsBecomeADialect(t *testing.T) {
 	d, err := csvbody.Options{}.Dialect()
 	require.NoError(t, err)
-	require.Equal(t, csvbody.Dialect{Comma: ',', Quote: '"'}, d)
+	require.Equal(t, csvbody.Dialect{Quote: '"'}, d)
 	require.Empty(t, d.Words())
 	d, err = csvbody.Options{
 		Delimiter: ";", Quote: "'", Null: "NA", Header: "absent", Encoding: "utf-16", Decimal: "comma", DateFormat: "%d.%m.%Y",
@@ -23,7 +23,31 @@ func TestOptionsBecomeADialect(t *testing.T) {
 		"columns", `a,,"b,""c",`}, d.Words())
 	require.True(t, d.NoHeader && d.DecimalComma)
 
+	d, err = csvbody.Options{NullIn: "typed", Skip: "10000", Comment: "#", Thousands: "\u202f"}.Dialect()
+	require.NoError(t, err)
+	require.Equal(t, csvbody.Dialect{Quote: '"', NullTyped: true, Skip: 10000, Comment: '#', Thousands: "\u202f"}, d)
+	require.Equal(t, []string{"skip", "10000", "comment", "#", "thousands", "\u202f", "null", "typed"}, d.Words())
+	d, err = csvbody.Options{NullIn: "all", Skip: "0", Thousands: ".", Decimal: "comma"}.Dialect()
+	require.NoError(t, err)
+	require.Equal(t, []string{"comma", "thousands", "."}, d.Words())
+
+	const noThousands = "csv_thousands must be a comma, a point, an apostrophe, an underscore or a space"
+	for _, text := range []string{"x", ",,", "0", "-", "\"", "\t", "\xa0"} {
+		_, err := csvbody.Options{Thousands: text}.Dialect()
+		require.EqualError(t, err, noThousands, "%q", text)
+	}
+	for _, text := range []string{"-1", "10001", "1.5", "+1", "x", "99999999999999999999"} {
+		_, err := csvbody.Options{Skip: text}.Dialect()
+		require.EqualError(t, err, "csv_skip must be a whole number from 0 to 10000", "%q", text)
+	}
 	for want, o := range map[string]csvbody.Options{
+		"csv_null_in must be all or typed":                            {NullIn: "text"},
+		"csv_comment must be one ASCII character, and no line end":    {Comment: "//"},
+		"csv_comment must not be the delimiter":                       {Comment: ","},
+		"csv_comment must not be the quote":                           {Comment: "'", Quote: "'"},
+		"csv_null must not begin with the character of comments":      {Comment: "#", Null: "#N/A"},
+		"csv_thousands must not be the decimal separator":             {Thousands: "."},
+		"csv_thousands must not be the quote":                         {Thousands: "'", Quote: "'"},
 		"csv_delimiter must be one ASCII character, and no line end":  {Delimiter: "ab"},
 		"csv_quote must be one ASCII character, and no line end":      {Quote: "\x00"},
 		"csv_quote must not be the delimiter":                         {Quote: ","},

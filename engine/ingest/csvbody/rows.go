@@ -18,8 +18,8 @@ type decoder struct {
 	nested jsonbody.Values
 	// targets are the columns of the fields, -1 for those that are ignored.
 	targets []int
-	// pointed holds a number with a decimal point.
-	pointed []byte
+	// number holds a number without separators of thousands and with a decimal point.
+	number []byte
 	// lengths is the message for a record with more or fewer fields.
 	lengths string
 }
@@ -134,7 +134,7 @@ func (c *decoder) record(fields []Field, size int64) error {
 
 // take appends the value of a field, or NULL with a problem.
 func (c *decoder) take(cells *staging.Cells, f Field) error {
-	if c.records.IsNull(f) || f.IsQuotedEmpty() && !cells.Typ.HasEmptyText() {
+	if c.isNull(cells.Typ, f) {
 		cells.Null()
 		return nil
 	}
@@ -149,17 +149,28 @@ func (c *decoder) take(cells *staging.Cells, f Field) error {
 	return nil
 }
 
+// isNull reports whether a field is NULL in a column of a type.
+func (c *decoder) isNull(t *staging.DataType, f Field) bool {
+	switch {
+	case !t.HasEmptyText():
+		return c.records.IsNull(f) || f.IsQuotedEmpty()
+	case c.dialect.NullTyped:
+		return len(f.text) == 0 && !f.quoted
+	}
+	return c.records.IsNull(f)
+}
+
 // field appends the value of a text in the dialect. If it returns a message, nothing is
 // appended.
 func (c *decoder) field(cells *staging.Cells, text []byte) (message string) {
 	dates, timestamps := c.dialect.DateFormat, c.dialect.TimestampFormat
 	switch kind := cells.Typ.Kind; {
-	case c.dialect.DecimalComma && cells.Typ.IsNumber():
+	case (c.dialect.DecimalComma || c.dialect.Thousands != "") && cells.Typ.IsNumber():
 		var ok bool
-		if c.pointed, ok = withPoint(c.pointed[:0], text); !ok {
-			return strings.Replace(cells.Typ.Expects(), "the point", "the comma", 1)
+		if c.number, ok = c.dialect.number(c.number[:0], text); !ok {
+			return c.inDialect(cells.Typ.Expects())
 		}
-		text = c.pointed
+		return c.inDialect(cells.Field(c.number))
 	case dates != nil && kind == staging.KindDate:
 		days, ok := dates.Date(text)
 		if !ok {
@@ -181,17 +192,10 @@ func (c *decoder) field(cells *staging.Cells, text []byte) (message string) {
 	return cells.Field(text)
 }
 
-// withPoint appends a number with a decimal comma to out, with a point. It returns false for a
-// text that has a point.
-func withPoint(out, text []byte) ([]byte, bool) {
-	for _, c := range text {
-		switch c {
-		case '.':
-			return out, false
-		case ',':
-			c = '.'
-		}
-		out = append(out, c)
+// inDialect returns a message about a number for the decimal separator of the dialect.
+func (c *decoder) inDialect(message string) string {
+	if c.dialect.DecimalComma {
+		return strings.Replace(message, "the point", "the comma", 1)
 	}
-	return out, true
+	return message
 }

@@ -32,6 +32,10 @@ type scanner struct {
 	// line is the line of the next record, offset its place in the body. begun is the line of
 	// the record that was returned last.
 	line, offset, begun int64
+	// comment begins lines that are not records; 0 means that there are none. onComment, if it is
+	// not nil, is called with them.
+	comment   byte
+	onComment func(text []byte, line int64)
 }
 
 const bufferBytes = 256 << 10
@@ -41,11 +45,70 @@ const bufferBytes = 256 << 10
 const maxFields = 20_000
 
 func newScanner(r io.Reader, d Dialect, limit int64) *scanner {
-	s := &scanner{r: r, comma: d.Comma, quote: d.Quote, limit: limit, buf: make([]byte, bufferBytes), line: 1}
+	s := &scanner{r: r, comma: d.Comma, quote: d.Quote, comment: d.Comment, limit: limit, buf: make([]byte, bufferBytes), line: 1}
 	for _, b := range []byte{d.Comma, d.Quote, '\n', '\r'} {
 		s.ends[b] = true
 	}
 	return s
+}
+
+// setComma changes the delimiter.
+func (s *scanner) setComma(comma byte) {
+	s.ends[s.comma], s.ends[comma] = false, true
+	s.comma = comma
+}
+
+// buffered returns the bytes that have been read and belong to no record yet.
+func (s *scanner) buffered() []byte { return s.buf[s.start:s.end] }
+
+// more reports whether n more bytes are buffered, after it has tried to read them.
+func (s *scanner) more(n int) (bool, error) {
+	for s.end-s.start < n && !s.eof {
+		if err := s.fill(); err != nil {
+			return false, err
+		}
+	}
+	return s.end-s.start >= n, nil
+}
+
+// rawLine returns the next line with its end, whatever is in it, valid until the next call. At the
+// end it returns io.EOF.
+func (s *scanner) rawLine() ([]byte, error) {
+	for {
+		b := s.buffered()
+		n := bytes.IndexByte(b, '\n') + 1
+		if n == 0 && s.eof {
+			n = len(b)
+		}
+		if n > 0 {
+			s.start += n
+			s.offset += int64(n)
+			s.line++
+			return b[:n], nil
+		}
+		if s.eof {
+			return nil, io.EOF
+		}
+		if err := s.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// skipComment skips the next line if it is a comment, and reports whether it is.
+func (s *scanner) skipComment() (bool, error) {
+	if s.comment == 0 {
+		return false, nil
+	}
+	if some, err := s.more(1); err != nil || !some || s.buf[s.start] != s.comment {
+		return false, err
+	}
+	line := s.line
+	text, err := s.rawLine()
+	if err == nil && s.onComment != nil {
+		s.onComment(text, line)
+	}
+	return true, err
 }
 
 // scanned is the result of scanning for a record.
@@ -61,7 +124,14 @@ const (
 // returns io.EOF.
 func (s *scanner) next() ([]Field, int64, error) {
 	for {
-		result, n, err := s.record(s.buf[s.start:s.end])
+		skipped, err := s.skipComment()
+		if err != nil {
+			return nil, 0, err
+		}
+		if skipped {
+			continue
+		}
+		result, n, err := s.record(s.buffered())
 		switch {
 		case err != nil:
 			return nil, 0, err

@@ -294,7 +294,8 @@ func (in *inference) used(chosen int, list []timeForm, set func(*column) forms) 
 func defaults(o *csvbody.Options) iter.Seq2[*string, string] {
 	return func(yield func(*string, string) bool) {
 		_ = yield(&o.Delimiter, ",") && yield(&o.Quote, `"`) && yield(&o.Header, csvbody.HeaderPresent) &&
-			yield(&o.Encoding, string(csvbody.UTF8)) && yield(&o.Decimal, csvbody.DecimalPoint)
+			yield(&o.Encoding, string(csvbody.UTF8)) && yield(&o.Decimal, csvbody.DecimalPoint) && yield(&o.NullIn, csvbody.NullAll) &&
+			yield(&o.Skip, "0")
 	}
 }
 

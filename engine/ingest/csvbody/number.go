@@ -1,0 +1,106 @@
+package csvbody
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// thousands are the characters that can separate groups of digits: among them are the
+// apostrophe of typographers, and spaces without a break.
+const thousands = ",.'’_ \u00a0\u202f"
+
+// checkThousands checks the separator of thousands. Its error is of type [*OptionError].
+func (d Dialect) checkThousands() error {
+	decimal := "."
+	if d.DecimalComma {
+		decimal = ","
+	}
+	r, size := utf8.DecodeRuneInString(d.Thousands)
+	one := size == len(d.Thousands) && strings.ContainsRune(thousands, r)
+	switch {
+	case d.Thousands == "":
+		return nil
+	case !one:
+		return &OptionError{optionThousands, "must be a comma, a point, an apostrophe, an underscore or a space"}
+	case d.Thousands == decimal:
+		return &OptionError{optionThousands, "must not be the decimal separator"}
+	case d.Thousands == string(rune(d.Quote)):
+		return &OptionError{optionThousands, "must not be the quote"}
+	}
+	return nil
+}
+
+// number appends a number of the dialect to out, without separators of thousands and with a
+// decimal point. It returns false for a text that is not a number of the dialect.
+func (d Dialect) number(out, text []byte) ([]byte, bool) {
+	if d.Thousands != "" {
+		plain, separator, ok := Ungrouped(nil, text)
+		switch {
+		case ok && separator == d.Thousands:
+			text = plain
+		case strings.Contains(string(text), d.Thousands):
+			return out, false
+		}
+	}
+	if !d.DecimalComma {
+		return append(out, text...), true
+	}
+	return withPoint(out, text)
+}
+
+// Ungrouped appends a number with groups of digits to out, without the separators of the groups.
+// ok is false for a text that has no groups: 1 to 3 digits, the first of which is not 0, and then
+// groups of the same separator and three digits, up to the end of the whole part. The rest is not
+// examined, apart from that it does not have the separator.
+func Ungrouped(out, text []byte) (plain []byte, separator string, ok bool) {
+	i := 0
+	if i < len(text) && (text[i] == '-' || text[i] == '+') {
+		i++
+	}
+	first := leadingDigits(text[i:])
+	if first == 0 || first > 3 || text[i] == '0' || i+first == len(text) {
+		return out, "", false
+	}
+	rest := text[i+first:]
+	for _, r := range thousands {
+		if s := string(r); strings.HasPrefix(string(rest[:min(len(s), len(rest))]), s) {
+			separator = s
+		}
+	}
+	if separator == "" {
+		return out, "", false
+	}
+	out = append(out, text[:i+first]...)
+	for len(rest) >= len(separator) && string(rest[:len(separator)]) == separator {
+		rest = rest[len(separator):]
+		if leadingDigits(rest) != 3 {
+			return out, "", false
+		}
+		out, rest = append(out, rest[:3]...), rest[3:]
+	}
+	return append(out, rest...), separator, !strings.Contains(string(rest), separator)
+}
+
+// leadingDigits returns the number of digits at the beginning of a text.
+func leadingDigits(text []byte) int {
+	n := 0
+	for n < len(text) && text[n]-'0' <= 9 {
+		n++
+	}
+	return n
+}
+
+// withPoint appends a number with a decimal comma to out, with a point. It returns false for a
+// text that has a point.
+func withPoint(out, text []byte) ([]byte, bool) {
+	for _, c := range text {
+		switch c {
+		case '.':
+			return out, false
+		case ',':
+			c = '.'
+		}
+		out = append(out, c)
+	}
+	return out, true
+}
