@@ -78,12 +78,14 @@ func TestCSVNumbersWithCommas(t *testing.T) {
 		"rows[1].i: expected a whole number from -9223372036854775808 to 9223372036854775807",
 	}, problems(t, err))
 	req.CSV = csvbody.Dialect{Comma: ';', DecimalComma: true, Thousands: "."}
-	require.Equal(t, [][]any{{"1234567.50", -1234.0, int64(12345), "1.5", nil}}, mustRead(t, "d;f;i;t;l\n1.234.567,5;-1.234;12.345;1.5;\n", req))
+	require.Equal(t, [][]any{{"1234567.50", -1234.0, int64(12345), "1.5", nil}},
+		mustRead(t, "d;f;i;t;l\n1.234.567,5;-1.234;12.345;1.5;\n", req))
 	req.CSV = csvbody.Dialect{Comma: ';', Thousands: "\u202f"}
 	require.Equal(t, [][]any{{"1234.50", 1e6, int64(-999), "1\u202f234", nil}},
 		mustRead(t, "d;f;i;t;l\n1\u202f234.5;1e6;-999;1\u202f234;\n", req))
 	req.CSV.Thousands = ","
-	for _, text := range []string{"1,23", "1,2345", ",123", "1,234,", "0,123", "1234,567", "1,,234", "1,234.5,6", "-,123", "1, 234", "12,34,567"} {
+	for _, text := range []string{"1,23", "1,2345", ",123", "1,234,", "0,123", "1234,567", "1,,234",
+		"1,234.5,6", "-,123", "1, 234", "12,34,567"} {
 		_, err := stage(t, "f\n"+text+"\n", req)
 		require.Len(t, problems(t, err), 1, text)
 	}

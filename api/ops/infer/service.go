@@ -191,19 +191,19 @@ func (u *Upload) sniff(encoding csvbody.Encoding, given csvbody.Options) (csvinf
 	}
 	defer func() { _ = file.Close() }()
 	sample := filepath.Join(u.dir, "sample.csv")
-	line, err := csvinfer.Sample(file, encoding, sample)
-	if err != nil || line == "" {
-		return csvinfer.Proposal{}, err
+	lead, err := csvinfer.Sample(file, encoding, given, sample)
+	if err != nil || lead.Line == "" {
+		return csvinfer.Proposal{Lead: lead}, err
 	}
 	var rows []csvinfer.Proposal
 	asked := false
 	key := sessions.Key{Org: string(u.actor.Org), User: string(u.actor.User)}
 	err = u.service.Pool.ReadUpload(u.ctx, key, u.dir, func(held *sessions.Held) error {
 		asked = true
-		result, err := held.Query(u.ctx, engine.Statement{SQL: csvinfer.SniffSQL(sample, given), Lease: held.Lease})
+		result, err := held.Query(u.ctx, engine.Statement{SQL: csvinfer.SniffSQL(sample, lead, given), Lease: held.Lease})
 		if err == nil {
 			rows, err = engine.Collect(u.ctx, result, func(r engine.Row) (csvinfer.Proposal, error) {
-				return csvinfer.ReadProposal(r, line), nil
+				return csvinfer.ReadProposal(r, lead), nil
 			})
 		}
 		return err
@@ -213,7 +213,7 @@ func (u *Upload) sniff(encoding csvbody.Encoding, given csvbody.Options) (csvinf
 	case err == nil && len(rows) == 1:
 		return rows[0], nil
 	case err == nil, asked && u.ctx.Err() == nil && errors.As(err, &unread):
-		return csvinfer.Unread(line), nil
+		return csvinfer.Unread(lead), nil
 	}
 	return csvinfer.Proposal{}, err
 }

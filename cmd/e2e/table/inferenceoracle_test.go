@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,6 +74,12 @@ func TestInferenceAgreesWithAnOracle(t *testing.T) {
 		"ambiguous_dates.csv": {"2: every day is at most 12, so that the order of day and month is unknown: set csv_date_format to %d/%m/%Y or " +
 			"%m/%d/%Y"},
 		"bad_utf8.csv": {"3: the text is not UTF-8"},
+		"preamble.csv": {"1: the lines before line 3 are not taken for rows: set csv_skip"},
+		"comments.csv": {"1: lines that begin with # are taken for comments: set csv_comment (number of lines: 3)"},
+		"null_words.csv": {"2: NA is taken for NULL in the column v, of which all other values are decimal128(2,1): set csv_null",
+			"3: NA is taken for NULL in the column d, of which all other values are date32: set csv_null"},
+		"null_words_in_text.csv": {"2: NA is taken for NULL in the column v, of which all other values are decimal128(2,1): set csv_null"},
+		"null_dash.csv":          {"2: - is taken for NULL in the column v, of which all other values are int64: set csv_null"},
 	}
 	for i, file := range files {
 		content, err := os.ReadFile(filepath.Join(inferenceFiles, file.File))
@@ -110,7 +117,8 @@ func TestInferenceAgreesWithAnOracle(t *testing.T) {
 			require.Equal(t, coding, or(dialect["compression"]))
 			delete(dialect, "compression")
 			require.Equal(t, file.Dialect, dialect, about)
-			if len(lines)+len(others) == 0 && (coding == "" || i%7 == 0) {
+			guessed := !slices.ContainsFunc(others, func(p string) bool { return !strings.Contains(p, " taken for ") })
+			if len(lines) == 0 && guessed && (coding == "" || i%7 == 0) {
 				require.EqualValues(t, expected.RowCount, load(s, got, sent), about)
 			}
 		}

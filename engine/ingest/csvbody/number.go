@@ -9,6 +9,8 @@ import (
 // apostrophe of typographers, and spaces without a break.
 const thousands = ",.'’_ \u00a0\u202f"
 
+var separators = strings.Split(thousands, "")
+
 // checkThousands checks the separator of thousands. Its error is of type [*OptionError].
 func (d Dialect) checkThousands() error {
 	decimal := "."
@@ -62,8 +64,8 @@ func Ungrouped(out, text []byte) (plain []byte, separator string, ok bool) {
 		return out, "", false
 	}
 	rest := text[i+first:]
-	for _, r := range thousands {
-		if s := string(r); strings.HasPrefix(string(rest[:min(len(s), len(rest))]), s) {
+	for _, s := range separators {
+		if len(rest) >= len(s) && string(rest[:len(s)]) == s {
 			separator = s
 		}
 	}

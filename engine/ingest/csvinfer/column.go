@@ -21,8 +21,12 @@ type column struct {
 	// are NULL in a column that is not text.
 	values, empty int64
 
+	// nulls are the values that may mean NULL, which are not classified.
+	nulls nulls
+
 	boolean bool
 	numbers numbers
+	groups  groups
 	dates   forms
 	times   forms
 
@@ -44,9 +48,16 @@ func newColumn(in *inference) *column {
 		counts: map[string]*count{}}
 }
 
-// add takes a value that is not NULL.
-func (c *column) add(text []byte) {
+// add takes a value that is not NULL. quoted reports that it cannot mean NULL either.
+func (c *column) add(text []byte, quoted bool) {
 	c.values++
+	isNull := false
+	if c.in.findsNull {
+		if t := nullText(text); t != "" {
+			isNull = true
+			c.nulls.add(t, c.in.records.Line(), quoted)
+		}
+	}
 	if c.counts != nil {
 		if c.last != nil && string(text) == c.last.value {
 			c.last.n++
@@ -59,8 +70,13 @@ func (c *column) add(text []byte) {
 		}
 		c.count(text)
 	}
-	c.classify(text)
+	if !isNull {
+		c.classify(text)
+	}
 }
+
+// isCandidate reports whether the column may have another type than text.
+func (c *column) isCandidate() bool { return c.values > c.nulls.count && !c.nulls.refused }
 
 // count adds a distinct value, or gives up counting.
 func (c *column) count(text []byte) {
@@ -82,16 +98,20 @@ func (c *column) classify(text []byte) {
 	if c.boolean && !isBoolean(text) {
 		c.boolean = false
 	}
+	if !c.groups.failed {
+		c.groups.add(text, &c.numbers)
+	}
 	if c.numbers.possible {
 		c.numbers.add(text)
 	}
+	c.groups.failed = c.groups.failed || c.groups.separator == "" && !c.numbers.possible
 	if c.dates != 0 {
 		c.dates = c.dates.keep(c.in.dates, text, timeForm.isDate)
 	}
 	if c.times != 0 {
 		c.times = c.times.keep(c.in.times, text, timeForm.isTimestamp)
 	}
-	if !c.boolean && !c.numbers.possible && c.dates == 0 && c.times == 0 && !c.invalid && !utf8.Valid(text) {
+	if !c.boolean && !c.numbers.possible && c.groups.failed && c.dates == 0 && c.times == 0 && !c.invalid && !utf8.Valid(text) {
 		c.invalid = true
 		c.in.problem(c.in.records.Line(), "the text is not UTF-8")
 	}
@@ -159,21 +179,21 @@ func (n *numbers) typ(separator byte) Type {
 	return Type{Kind: Double}
 }
 
-// typ returns the type under the chosen options.
-func (c *column) typ(separator byte, date, timestamp int) Type {
+// typ returns the type under the chosen options, if the values that may mean NULL do.
+func (c *column) typ(d decision) Type {
 	switch {
-	case c.values == 0:
+	case !c.isCandidate():
 		return Type{Kind: Text}
 	case c.boolean:
 		return Type{Kind: Boolean}
 	}
-	if t := c.numbers.typ(separator); t.Kind != Text {
+	if t := c.numbersOf(d.thousands, d.given).typ(d.separator); t.Kind != Text {
 		return t
 	}
-	if c.in.heldBy(c.dates, c.in.dates, date) >= 0 {
+	if c.in.heldBy(c.dates, c.in.dates, d.date) >= 0 {
 		return Type{Kind: Date}
 	}
-	if i := c.in.heldBy(c.times, c.in.times, timestamp); i >= 0 {
+	if i := c.in.heldBy(c.times, c.in.times, d.timestamp); i >= 0 {
 		if c.in.times[i].offset {
 			return Type{Kind: Timestamp}
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"net/url"
+	"strconv"
 
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
@@ -45,8 +46,13 @@ type inference struct {
 	// counted is the memory of distinct values.
 	counted int64
 	rows    int64
-	first   int64 // the line of the first row
-	out     Inferred
+	// begun is the line of the first record, first that of the first row.
+	begun, first int64
+	// findsNull reports that the caller has named no text for NULL.
+	findsNull bool
+	comments  comments
+	quote     byte
+	out       Inferred
 }
 
 func (in *inference) problem(line int64, message string) {
@@ -67,11 +73,16 @@ func Infer(ctx context.Context, body io.Reader, req Request) (*Inferred, error) 
 	}
 	limit := staging.Limits{RowBytes: req.RowBytes}.WithDefaults().RowBytes
 	in := &inference{
-		dates: formsFor(dialect.DateFormat, req.Proposed.DateFormat, []timeForm{{}}, dateForms),
-		times: formsFor(dialect.TimestampFormat, req.Proposed.TimestampFormat, []timeForm{{}, {offset: true}}, timeForms),
+		findsNull: req.Given.Null == "",
+		dates:     formsFor(dialect.DateFormat, req.Proposed.DateFormat, []timeForm{{}}, dateForms),
+		times:     formsFor(dialect.TimestampFormat, req.Proposed.TimestampFormat, []timeForm{{}, {offset: true}}, timeForms),
 	}
 	meter := staging.NewMeter(ctx, body, 0)
 	if in.records, err = csvbody.NewRecords(meter, dialect, limit); err == nil {
+		if req.Given.Comment == "" {
+			in.quote = dialect.Quote
+			in.records.OnComment(in.comment)
+		}
 		err = in.read(dialect, limit, req.Rows)
 	}
 	if err != nil {
@@ -81,6 +92,10 @@ func Infer(ctx context.Context, body io.Reader, req Request) (*Inferred, error) 
 		}
 		return nil, meter.Cut(err, staging.CSV)
 	}
+	if dialect.Comma = in.records.Comma(); options.Delimiter == "" {
+		options.Delimiter = string(rune(dialect.Comma))
+	}
+	in.reportLead(req.Given, dialect)
 	return in.finish(options, dialect), nil
 }
 
@@ -96,8 +111,12 @@ func (r Request) options() csvbody.Options {
 	if o.Encoding == "" && r.Encoding != csvbody.UTF8 {
 		o.Encoding = string(r.Encoding)
 	}
+	lead := r.Proposed.Lead
 	if o.Delimiter == "" {
-		o.Delimiter = r.Proposed.Delimiter
+		o.Delimiter = cmp.Or(lead.Delimiter, r.Proposed.Delimiter)
+	}
+	if o.Skip == "" && lead.Skip > 0 {
+		o.Skip = strconv.Itoa(lead.Skip)
 	}
 	if o.Quote == "" {
 		o.Quote = r.Proposed.Quote
@@ -107,6 +126,12 @@ func (r Request) options() csvbody.Options {
 	}
 	if o.Quote == o.Delimiter && r.Given.Quote == "" {
 		o.Quote = "" // a given delimiter that was proposed as the quote
+	}
+	if o.Comment == "" && lead.Comment != "" {
+		o.Comment = lead.Comment
+		if _, err := o.Dialect(); err != nil {
+			o.Comment = "" // it clashes with another option
+		}
 	}
 	return o
 }
@@ -128,6 +153,7 @@ func (in *inference) read(dialect csvbody.Dialect, rowBytes, maxRows int64) erro
 		}
 		if !begun {
 			begun = true
+			in.begun = in.records.Line()
 			in.begin(fields, dialect.NoHeader)
 			if !dialect.NoHeader {
 				continue
@@ -171,15 +197,40 @@ func (in *inference) row(fields []csvbody.Field, maxRows int64) {
 		case f.IsQuotedEmpty():
 			in.columns[i].empty++
 		case !in.records.IsNull(f):
-			in.columns[i].add(in.records.Text(f))
+			in.columns[i].add(in.records.Text(f), f.IsQuoted())
 		}
 	}
 }
 
+// decision is what holds for the whole file.
+type decision struct {
+	separator byte
+	// thousands is the separator of thousands, and given reports that the caller has named it.
+	thousands string
+	given     bool
+	// date and timestamp are the indexes of the forms.
+	date, timestamp int
+}
+
+func (in *inference) decide(options csvbody.Options, dialect csvbody.Dialect, chooseForms func() (date, timestamp int)) decision {
+	d := decision{thousands: options.Thousands, given: options.Thousands != ""}
+	if !d.given {
+		d.thousands = in.chooseThousands(options)
+	}
+	d.separator = in.separator(options, dialect, d)
+	d.date, d.timestamp = chooseForms()
+	return d
+}
+
 // finish decides what holds for the whole file.
 func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *Inferred {
-	separator := in.separator(options, dialect)
-	date, timestamp := in.chooseForms()
+	null := in.decideNull(in.decide(options, dialect, func() (int, int) {
+		date, timestamp, _, _ := in.chooseForms()
+		return date, timestamp
+	}))
+	d := in.decide(options, dialect, in.reportForms)
+	date, timestamp, separator := d.date, d.timestamp, d.separator
+	options.Thousands = d.thousands
 	if options.DateFormat == "" {
 		options.DateFormat = in.used(date, in.dates, func(c *column) forms { return c.dates })
 	}
@@ -199,22 +250,27 @@ func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *I
 			in.problem(1, "the names of the columns are too long for csv_columns: shorten them, without characters that tables do not allow")
 		}
 	}
-	for text, value := range defaults(&options) {
-		if *text == value {
-			*text = ""
-		}
-	}
-	in.out.Options, in.out.Rows = options, in.rows
 	for i, c := range in.columns {
-		column := Column{Name: names[i], Type: c.typ(separator, date, timestamp), Nullable: c.values < in.rows || in.rows == 0}
+		column := Column{Name: names[i], Type: c.typ(d), Nullable: c.values-c.nulls.count < in.rows || in.rows == 0}
 		if column.Type.Kind == Text { // an empty text is one of its values
 			column.Nullable = c.values+c.empty < in.rows || in.rows == 0
 		}
 		if column.Type.Kind == Text && !c.invalid {
 			column.Values = c.candidates()
 		}
+		if column.Type.Kind != Text && !d.given && c.numbersOf(d.thousands, false) == &c.groups.numbers && !c.groups.sure() {
+			in.problem(in.first, fmt.Sprintf("%s is taken for the separator of thousands in the column %s: set csv_thousands",
+				d.thousands, column.Name))
+		}
 		in.out.Columns = append(in.out.Columns, column)
 	}
+	in.reportNull(null, &options, in.out.Columns)
+	for text, value := range defaults(&options) {
+		if *text == value {
+			*text = ""
+		}
+	}
+	in.out.Options, in.out.Rows = options, in.rows
 	return &in.out
 }
 
@@ -233,20 +289,23 @@ func (in *inference) headerOfNumbers() bool {
 
 // separator returns the decimal separator: a given one, or a comma if more columns have it and
 // it does not separate the fields.
-func (in *inference) separator(options csvbody.Options, dialect csvbody.Dialect) byte {
+func (in *inference) separator(options csvbody.Options, dialect csvbody.Dialect, d decision) byte {
 	switch {
-	case options.Decimal == csvbody.DecimalComma:
+	case options.Decimal == csvbody.DecimalComma || d.thousands == ".":
 		return ','
-	case options.Decimal != "" || dialect.Comma == ',' || dialect.Comma == 0:
+	case options.Decimal != "" || d.thousands == ",":
+		return '.'
+	case dialect.Comma == ',':
 		return '.'
 	}
 	points, commas := 0, 0
 	for _, c := range in.columns {
+		numbers := c.numbersOf(d.thousands, d.given)
 		switch {
-		case !c.numbers.possible || c.values == 0:
-		case c.numbers.separator == '.':
+		case !numbers.possible || !c.isCandidate():
+		case numbers.separator == '.':
 			points++
-		case c.numbers.separator == ',':
+		case numbers.separator == ',':
 			commas++
 		}
 	}
@@ -256,19 +315,25 @@ func (in *inference) separator(options csvbody.Options, dialect csvbody.Dialect)
 	return '.'
 }
 
-// chooseForms returns the forms of dates and timestamps, and reports those that leave open
-// which number is the day.
-func (in *inference) chooseForms() (date, timestamp int) {
+// chooseForms returns the forms of dates and timestamps, with the forms that have day and month
+// exchanged and hold as many columns, or -1.
+func (in *inference) chooseForms() (date, timestamp, swappedDate, swappedTimestamp int) {
 	var dates, times []forms
 	for _, c := range in.columns {
-		if c.values > 0 {
+		if c.isCandidate() {
 			dates, times = append(dates, c.dates), append(times, c.times)
 		}
 	}
-	date, swapped := choose(in.dates, dates)
-	in.ambiguous("csv_date_format", in.dates, date, swapped)
-	timestamp, swapped = choose(in.times, times)
-	in.ambiguous("csv_timestamp_format", in.times, timestamp, swapped)
+	date, swappedDate = choose(in.dates, dates)
+	timestamp, swappedTimestamp = choose(in.times, times)
+	return date, timestamp, swappedDate, swappedTimestamp
+}
+
+// reportForms is [inference.chooseForms]. It reports forms that leave open which number is the day.
+func (in *inference) reportForms() (date, timestamp int) {
+	date, timestamp, swappedDate, swappedTimestamp := in.chooseForms()
+	in.ambiguous("csv_date_format", in.dates, date, swappedDate)
+	in.ambiguous("csv_timestamp_format", in.times, timestamp, swappedTimestamp)
 	return date, timestamp
 }
 
@@ -283,7 +348,7 @@ func (in *inference) ambiguous(option string, list []timeForm, chosen, swapped i
 // used returns the text of the chosen form if a column is in it.
 func (in *inference) used(chosen int, list []timeForm, set func(*column) forms) string {
 	for _, c := range in.columns {
-		if c.values > 0 && in.heldBy(set(c), list, chosen) >= 0 {
+		if c.isCandidate() && in.heldBy(set(c), list, chosen) >= 0 {
 			return list[chosen].text()
 		}
 	}

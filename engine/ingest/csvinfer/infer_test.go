@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,7 +61,8 @@ func TestAFileWithoutProblemsLoads(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.SampledFrom([]string{"", "NA", "true", "FALSE", "0", "007", "-0", "+1", "1.", ".5", "-1.50", "1,5", "1e3", "1E+400", "NaN", "inf",
 			"9223372036854775808", "2024-02-29", "2023-02-29", "1.2.2024", "13/01/2024", "01/13/2024", "2024-05-06 07:08", "2024-05-06T07:08:09Z",
-			"2024-05-06 07:08:09.5", "2024-05-06 07:08:09+02", " x", "ä", "'", `"`, "a\nb", "\r\n", "\x00"}),
+			"2024-05-06 07:08:09.5", "2024-05-06 07:08:09+02", "1,234", "1,234.50", "-1,234,567", "1.234,5", "1'234", "1 234 567.5", "N/A", "-",
+			"#x", "sep=;", " x", "ä", "'", `"`, "a\nb", "\r\n", "\x00"}),
 		rapid.StringMatching(`-?[0-9]{1,25}([.,][0-9]{1,20})?`), rapid.StringMatching(`[0-3][0-9][./][01][0-9][./]20[0-9]{2}`),
 		rapid.StringMatching(`20[0-9]{2}-[01][0-9]-[0-3][0-9]([ T][0-2][0-9]:[0-5][0-9](:[0-5][0-9](\.[0-9]{1,7})?(Z|[-+]0[0-9]:00)?)?)?`),
 		rapid.String(),
@@ -96,12 +98,114 @@ func TestAFileWithoutProblemsLoads(t *testing.T) {
 		text := b.String()
 		in, err := csvinfer.Infer(t.Context(), strings.NewReader(text), csvinfer.Request{Given: given})
 		require.NoError(rt, err, "%q", text)
-		if in.Total == 0 {
+		if onlyGuesses(in) {
 			loaded++
 			require.Equal(rt, in.Rows, load(t, dir, text, in), "%q", text)
 		}
 	})
 	require.Positive(t, loaded)
+}
+
+// onlyGuesses reports whether every problem is one that a load does not meet.
+func onlyGuesses(in *csvinfer.Inferred) bool {
+	return in.Total == int64(len(in.Problems)) && !slices.ContainsFunc(in.Problems, func(p csvinfer.Problem) bool {
+		return !strings.Contains(p.Message, " taken for ")
+	})
+}
+
+// TestCommentsThatMayBeRowsAreProblems reports lines beyond the beginning of a file.
+func TestCommentsThatMayBeRowsAreProblems(t *testing.T) {
+	text := "# c\na,b\n1,x\n#2,y\n#3,\"\n#z\"\n"
+	req := csvinfer.Request{Proposed: csvinfer.Proposal{Lead: csvinfer.Lead{Comment: "#"}}}
+	in, err := csvinfer.Infer(t.Context(), strings.NewReader(text), req)
+	require.NoError(t, err)
+	const message = "the line is taken for a comment, but may be a row: set csv_comment"
+	require.Equal(t, []csvinfer.Problem{{Line: 4, Message: message}, {Line: 5, Message: message},
+		{Line: 1, Message: "lines that begin with # are taken for comments: set csv_comment (number of lines: 4)"}}, in.Problems)
+	require.EqualValues(t, 1, in.Rows)
+	req.Given.Comment = "#"
+	in, err = csvinfer.Infer(t.Context(), strings.NewReader(text), req)
+	require.NoError(t, err)
+	require.Empty(t, in.Problems, "the caller says so")
+	req = csvinfer.Request{Given: csvbody.Options{Null: "#N/A"}, Proposed: csvinfer.Proposal{Lead: csvinfer.Lead{Comment: "#"}}}
+	in, err = csvinfer.Infer(t.Context(), strings.NewReader("a,b\n1,#N/A\n"), req)
+	require.NoError(t, err)
+	require.Empty(t, in.Options.Comment, "a guess gives way to what the caller says")
+}
+
+// TestRegularFilesHaveNoLead finds neither comments nor lines before the header in files whose
+// records have all the same number of fields, of which the first has no empty one.
+func TestRegularFilesHaveNoLead(t *testing.T) {
+	value := rapid.OneOf(rapid.SampledFrom([]string{"", "#", "# x", "#1", "1", "NA", "a b", "2024-01-01", "x\ny", "it's"}), rapid.String())
+	path := filepath.Join(t.TempDir(), "sample")
+	rapid.Check(t, func(rt *rapid.T) {
+		delimiter := rapid.SampledFrom([]string{",", ";", "\t", "|"}).Draw(rt, "delimiter")
+		columns, rows := rapid.IntRange(1, 4).Draw(rt, "columns"), rapid.IntRange(0, 6).Draw(rt, "rows")
+		var b strings.Builder
+		for row := range rows + 1 {
+			for i := range columns {
+				if i > 0 {
+					b.WriteString(delimiter)
+				}
+				text := value.Draw(rt, "value")
+				if row == 0 {
+					text = rapid.StringMatching(`#?[a-z]+`).Draw(rt, "name")
+				}
+				if strings.ContainsAny(text, "\"\r\n"+delimiter) {
+					text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+				}
+				b.WriteString(text)
+			}
+			b.WriteString("\n")
+		}
+		text := b.String()
+		lead, err := csvinfer.Sample(strings.NewReader(text), csvbody.UTF8, csvbody.Options{Delimiter: delimiter}, path)
+		require.NoError(rt, err)
+		require.Zero(rt, lead.Skip, "%q", text)
+		require.Empty(rt, lead.Comment, "%q", text)
+		sample, err := os.ReadFile(path)
+		require.NoError(rt, err)
+		require.Equal(rt, strings.TrimPrefix(text, "\uFEFF"), string(sample))
+	})
+}
+
+// TestLinesAroundTables finds the table among other lines, or none where it is uncertain.
+func TestLinesAroundTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample")
+	for text, want := range map[string]csvinfer.Lead{
+		"sep=;\r\na;b\n1;2\n":                  {Line: "a;b", Delimiter: ";"},
+		"Title\n\na,b\nx,y\n":                  {Line: "a,b", Skip: 2},
+		"Title\na,b\nx,y\n":                    {Line: "Title"},        // the second line may be a row
+		"Title\na,b\n1,y\n":                    {Line: "a,b", Skip: 1}, // the names are no numbers
+		"Title\n\n1,y\n2,x\n":                  {Line: "Title"},        // no header
+		"Title\n\na,b\nx,y\nz\n":               {Line: "Title"},        // a short row
+		"a,b\nx,y\nTotal\n":                    {Line: "a,b"},
+		"k,v\n\na,b,c,d\n1,2,3,4\n":            {Line: "a,b,c,d", Skip: 2},
+		"k,v\n\na,b,c\n1,2,3\n":                {Line: "k,v"},
+		"\n\na,b\n1,2\n":                       {Line: "a,b", Skip: 2},
+		"# x\na,b\n1,2\n":                      {Line: "a,b", Comment: "#"},
+		"# x\n\na,b\n1,2\n":                    {Line: "a,b", Skip: 2},
+		"# x\n\na,b\n1,2\n#\n":                 {Line: "a,b", Skip: 2, Comment: "#"},
+		"Title\n# x\na,b\n1,2\n":               {Line: "a,b", Skip: 2},
+		"# x, y\na,b\n1,2\n":                   {Line: "# x, y"}, // as many fields as a row
+		"#a,b\n1,2\n":                          {Line: "#a,b"},
+		"# x\n#a,b\n1,2\n":                     {Line: "#a,b", Skip: 1},
+		"a,b\n#x,1\n#y,2\n# z\n":               {Line: "a,b"}, // two of them may be rows
+		"a,b\n1,\"\n# x\"\n":                   {Line: "a,b"}, // within quotes
+		"# \"x\na,b\n1,2\n":                    {Line: "a,b", Comment: "#"},
+		"a,b\n#x,\"1\n2\",\n3,4\n":             {Line: "a,b"},
+		"a,b\n#,,\"1\n2\"\n3,4\n":              {Line: "a,b"}, // the field in quotes may be of a row
+		"T\n\na,b\n1,\"x \"\"y, z\"\", \n\"\n": {Line: "a,b", Skip: 2},
+		"#x\n#y\n":                             {Line: "#x"},
+		"Report,,\n,,\nid,v,w\n1,2,3\n":        {Line: "id,v,w", Skip: 2},
+		"id,,\n1,2,3\n4,5,6\n":                 {Line: "id,,"},
+		"T\n\na,b\n" + strings.Repeat("\"x\",\""+strings.Repeat("y\n", 9_000)+"\"\n", 20): {Line: "a,b", Skip: 2},
+		strings.Repeat("x\n", 1500) + "a,b\n1,2\n":                                        {Line: "x"},
+	} {
+		lead, err := csvinfer.Sample(strings.NewReader(text), csvbody.UTF8, csvbody.Options{}, path)
+		require.NoError(t, err)
+		require.Equal(t, want, lead, "%.40q", text)
+	}
 }
 
 // endless is a text that never ends.
@@ -215,24 +319,24 @@ func TestEncodingsAreDetected(t *testing.T) {
 
 func TestSamplesAreWholeLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample")
-	line, err := csvinfer.Sample(strings.NewReader("\uFEFFa,b\n1,2"), csvbody.UTF8, path)
+	lead, err := csvinfer.Sample(strings.NewReader("\uFEFFa,b\n1,2"), csvbody.UTF8, csvbody.Options{}, path)
 	require.NoError(t, err)
-	require.Equal(t, "a,b", line)
+	require.Equal(t, csvinfer.Lead{Line: "a,b"}, lead)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "a,b\n1,2", string(text))
 
-	line, err = csvinfer.Sample(endless{"a,b\n"}, csvbody.Windows1252, path)
+	lead, err = csvinfer.Sample(endless{"a,b\n"}, csvbody.Windows1252, csvbody.Options{}, path)
 	require.NoError(t, err)
-	require.Equal(t, "a,b", line)
+	require.Equal(t, "a,b", lead.Line)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.EqualValues(t, 4<<20, info.Size())
 
-	line, err = csvinfer.Sample(endless{"x"}, csvbody.UTF8, path)
+	lead, err = csvinfer.Sample(endless{"x"}, csvbody.UTF8, csvbody.Options{}, path)
 	require.NoError(t, err)
-	require.Empty(t, line)
-	_, err = csvinfer.Sample(iotest.ErrReader(os.ErrClosed), csvbody.UTF8, path)
+	require.Empty(t, lead)
+	_, err = csvinfer.Sample(iotest.ErrReader(os.ErrClosed), csvbody.UTF8, csvbody.Options{}, path)
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 

@@ -1,30 +1,43 @@
 package csvinfer
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
 )
 
-// Proposal is what an engine finds at the beginning of a file. Empty members propose nothing.
+// Proposal is what is found at the beginning of a file, by an engine apart from Lead. Empty members
+// propose nothing.
 type Proposal struct {
+	Lead                        Lead
 	Delimiter, Quote            string
 	NoHeader                    bool
 	DateFormat, TimestampFormat string
 }
 
-// SniffSQL returns SQL that describes the sample at path, for [ReadProposal]. Given options are
-// taken as they are.
-func SniffSQL(path string, given csvbody.Options) string {
+// SniffSQL returns SQL that describes the sample at path, for [ReadProposal]. Given options and the
+// delimiter of the file are taken as they are.
+func SniffSQL(path string, lead Lead, given csvbody.Options) string {
 	sql := `SELECT "Delimiter"::VARCHAR, "Quote"::VARCHAR, "HasHeader"::VARCHAR, coalesce("DateFormat", '')::VARCHAR, ` +
 		`coalesce("TimestampFormat", '')::VARCHAR, len("Columns")::BIGINT FROM sniff_csv(` + engine.QuoteString(path) +
 		", ignore_errors=true, strict_mode=true"
-	for _, option := range [][2]string{{"delim", given.Delimiter}, {"quote", given.Quote}, {"nullstr", given.Null}} {
+	for _, option := range [][2]string{{"delim", cmp.Or(lead.Delimiter, given.Delimiter)}, {"quote", given.Quote}} {
 		if option[1] != "" {
 			sql += ", " + option[0] + "=" + engine.QuoteString(option[1])
 		}
 	}
+	// Texts for NULL keep the engine from seeing the types of columns, and so the header.
+	nulls := slices.Clone(nullTexts)
+	if given.Null != "" {
+		nulls = []string{given.Null}
+	}
+	for i, text := range nulls {
+		nulls[i] = engine.QuoteString(text)
+	}
+	sql += ", nullstr=[" + strings.Join(nulls, ", ") + "]"
 	switch given.Header {
 	case csvbody.HeaderPresent:
 		sql += ", header=true"
@@ -34,9 +47,9 @@ func SniffSQL(path string, given csvbody.Options) string {
 	return sql + ")"
 }
 
-// ReadProposal reads the row that [SniffSQL] selects. line is the first line of the sample.
-func ReadProposal(r engine.Row, line string) Proposal {
-	p := Proposal{
+// ReadProposal reads the row that [SniffSQL] selects.
+func ReadProposal(r engine.Row, lead Lead) Proposal {
+	p := Proposal{Lead: lead,
 		Delimiter: one(r.Text(0)), Quote: one(r.Text(1)), NoHeader: r.Text(2) == "false",
 		DateFormat: r.Text(3), TimestampFormat: r.Text(4),
 	}
@@ -44,7 +57,7 @@ func ReadProposal(r engine.Row, line string) Proposal {
 		p.Quote = ""
 	}
 	if r.Int64(5) <= 1 { // the engine also proposes a delimiter that does not occur
-		p.Delimiter = commonDelimiter(line)
+		p.Delimiter = commonDelimiter(lead.Line)
 	}
 	return p
 }
@@ -77,5 +90,5 @@ func commonDelimiter(line string) string {
 	return best
 }
 
-// Unread is the proposal for a sample that the engine cannot read. line is its first line.
-func Unread(line string) Proposal { return Proposal{Delimiter: commonDelimiter(line)} }
+// Unread is the proposal for a sample that the engine cannot read.
+func Unread(lead Lead) Proposal { return Proposal{Lead: lead, Delimiter: commonDelimiter(lead.Line)} }

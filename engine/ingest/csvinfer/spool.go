@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/ingest/contentcoding"
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
@@ -88,21 +87,21 @@ func (s *Spooled) Encoding(given csvbody.Encoding) (csvbody.Encoding, error) {
 // sampleBytes bounds the beginning of a file that the engine reads.
 const sampleBytes = 4 << 20
 
-// Sample writes the first whole lines of a file as UTF-8 to path and returns the first of them.
-// It returns "" and writes nothing if the file has no short line.
-func Sample(body io.Reader, encoding csvbody.Encoding, path string) (line string, err error) {
+// Sample finds the table in the first whole lines of a file, as far as the options do not tell
+// where it is, and writes those of the table as UTF-8 to path. It writes nothing if there are none.
+func Sample(body io.Reader, encoding csvbody.Encoding, given csvbody.Options, path string) (Lead, error) {
 	text, err := io.ReadAll(io.LimitReader(encoding.NewReader(body), sampleBytes))
 	var syntax *staging.SyntaxError
 	if err != nil && !errors.As(err, &syntax) && !errors.Is(err, staging.ErrTruncated) {
-		return "", err
+		return Lead{}, err
 	}
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	if len(text) >= sampleBytes-len("\uFEFF") {
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
-	line, _, _ = strings.Cut(string(text[:min(len(text), 64<<10)]), "\n")
-	if len(text) == 0 {
-		return "", nil
+	lead, table := findLead(text, given)
+	if len(table) == 0 {
+		return lead, nil
 	}
-	return line, os.WriteFile(path, text, 0o600)
+	return lead, os.WriteFile(path, table, 0o600)
 }

@@ -18,14 +18,17 @@ def records(path, d):
     if codec == "utf-16" and raw[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         codec = "utf-16-le"
     text = raw.decode(codec, errors="surrogateescape")
+    lines = text.splitlines(keepends=True)[d["skip"]:]
+    numbers = [n for n, t in enumerate(lines, d["skip"] + 1) if not d["comment"] or not t.startswith(d["comment"])]
+    text = "".join(lines[n - d["skip"] - 1] for n in numbers)
     # The csv module does not tell an empty text in quotes from NULL.
     q, sep = re.escape(d["quote"]), re.escape(d["delimiter"])
     text = re.sub(rf"(^|{sep}|\n){q}{q}(?=[\r\n]|{sep}|$)", rf"\1{d['quote']}" + "\x01" + d["quote"], text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=d["delimiter"], quotechar=d["quote"], strict=True)
-    line = 1
+    line = 0
     for row in reader:
-        yield line, row
-        line = reader.line_num + 1
+        yield numbers[line], row
+        line = reader.line_num
 
 
 def all_are(column, condition):
@@ -42,12 +45,18 @@ def type_of(i, values, d):
         return "utf8"
     if all_are(i, "lower($) IN ('true', 'false') AND TRY_CAST($ AS BOOLEAN) IS NOT NULL"):
         return "bool"
-    number = "$"
+    number, plain = "$", values
+    if d["thousands"]:
+        t = re.escape(d["thousands"])
+        grouped = f"^-?[1-9][0-9]{{0,2}}({t}[0-9]{{3}})+([.,][0-9]+)?$"
+        con.execute("CREATE OR REPLACE MACRO ungrouped(v) AS CASE WHEN regexp_matches(v, '" + grouped + "') THEN replace(v, '" +
+                    d["thousands"] + "', '') WHEN NOT contains(v, '" + d["thousands"] + "') THEN v END")
+        number, plain = "ungrouped($)", [v.replace(d["thousands"], "") for v in values]
     if d["decimal"] == "comma":
-        number = "CASE WHEN NOT contains($, '.') THEN replace($, ',', '.') END"
+        number = f"CASE WHEN NOT contains({number}, '.') THEN replace({number}, ',', '.') END"
     if all_are(i, f"regexp_full_match({number}, '{LONG}') AND TRY_CAST({number} AS BIGINT) IS NOT NULL"):
         return "int64"
-    plain = [v.replace(",", ".") if d["decimal"] == "comma" else v for v in values]
+    plain = [v.replace(",", ".") if d["decimal"] == "comma" else v for v in plain]
     is_plain = all_are(i, f"regexp_full_match({number}, '{PLAIN}')")
     if is_plain:
         scale = max(len(v.partition(".")[2]) for v in plain)
@@ -91,7 +100,8 @@ def describe(path, d):
             row = [""]
         if len(row) != columns:
             ragged.append(line)
-        row = [None if v == "" or v == d["nullText"] else v.replace("\x01", "") for v in row]
+        nulls = {""} if d["nullIn"] == "typed" else {"", d["nullText"]}
+        row = [None if v in nulls else v.replace("\x01", "") for v in row]
         rows.append((row + [None] * columns)[:columns])
     con.execute("CREATE OR REPLACE TABLE cells (" + ", ".join(f"c{i} VARCHAR" for i in range(columns)) + ")")
     escaped = [[None if v is None else v.encode("utf-8", "replace").decode() for v in row] for row in rows]
@@ -100,6 +110,13 @@ def describe(path, d):
     fields, candidates = [], {}
     for i in range(columns):
         values = [row[i] for row in rows if row[i] is not None]
+        if d["nullIn"] == "typed" and any(v != d["nullText"] for v in values):
+            con.execute(f"CREATE OR REPLACE TEMP TABLE kept AS FROM cells; UPDATE cells SET c{i} = NULL WHERE c{i} = ?", [d["nullText"]])
+            rest = [v for v in values if v != d["nullText"]]
+            if type_of(i, rest, d) == "utf8":
+                con.execute("DELETE FROM cells; INSERT INTO cells FROM kept")
+            else:
+                values = rest
         typ = type_of(i, values, d)
         fields.append({"type": typ, "nullable": len(values) < len(rows) or not rows})
         counts = con.execute(f"SELECT c{i}, count(*) FROM cells WHERE c{i} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, encode(c{i})").fetchall()
