@@ -51,12 +51,9 @@ func newColumn(in *inference) *column {
 // add takes a value that is not NULL. quoted reports that it cannot mean NULL either.
 func (c *column) add(text []byte, quoted bool) {
 	c.values++
-	isNull := false
-	if c.in.findsNull {
-		if t := nullText(text); t != "" {
-			isNull = true
-			c.nulls.add(t, c.in.records.Line(), quoted)
-		}
+	null := c.in.nullOf(text)
+	if null != "" {
+		c.nulls.add(null, c.in.records.Line(), quoted)
 	}
 	if c.counts != nil {
 		if c.last != nil && string(text) == c.last.value {
@@ -70,7 +67,7 @@ func (c *column) add(text []byte, quoted bool) {
 		}
 		c.count(text)
 	}
-	if !isNull {
+	if null == "" {
 		c.classify(text)
 	}
 }

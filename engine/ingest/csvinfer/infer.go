@@ -48,8 +48,10 @@ type inference struct {
 	rows    int64
 	// begun is the line of the first record, first that of the first row.
 	begun, first int64
-	// findsNull reports that the caller has named no text for NULL.
-	findsNull bool
+	// nullOf returns the text for NULL that a value may be, or "". nullGiven is a given one that does
+	// not mean NULL in columns of text.
+	nullOf    func(value []byte) string
+	nullGiven string
 	comments  comments
 	quote     byte
 	out       Inferred
@@ -73,12 +75,21 @@ func Infer(ctx context.Context, body io.Reader, req Request) (*Inferred, error) 
 	}
 	limit := staging.Limits{RowBytes: req.RowBytes}.WithDefaults().RowBytes
 	in := &inference{
-		findsNull: req.Given.Null == "",
-		dates:     formsFor(dialect.DateFormat, req.Proposed.DateFormat, []timeForm{{}}, dateForms),
-		times:     formsFor(dialect.TimestampFormat, req.Proposed.TimestampFormat, []timeForm{{}, {offset: true}}, timeForms),
+		dates: formsFor(dialect.DateFormat, req.Proposed.DateFormat, []timeForm{{}}, dateForms),
+		times: formsFor(dialect.TimestampFormat, req.Proposed.TimestampFormat, []timeForm{{}, {offset: true}}, timeForms),
+	}
+	reading := dialect
+	switch {
+	case req.Given.Null == "":
+		in.nullOf = nullText[[]byte]
+	case dialect.NullTyped: // the type of the column decides
+		in.nullGiven, reading.Null = req.Given.Null, ""
+		in.nullOf = in.isNullGiven
+	default:
+		in.nullOf = func([]byte) string { return "" }
 	}
 	meter := staging.NewMeter(ctx, body, 0)
-	if in.records, err = csvbody.NewRecords(meter, dialect, limit); err == nil {
+	if in.records, err = csvbody.NewRecords(meter, reading, limit); err == nil {
 		if req.Given.Comment == "" {
 			in.quote = dialect.Quote
 			in.records.OnComment(in.comment)

@@ -155,6 +155,12 @@ func split(text []byte, comma, quote byte, comment string) (out []record) {
 		r := record{skipped: line, marked: text[0] == commentMark}
 		isComment := comment != "" && text[0] == comment[0]
 		n := r.read(text, comma, quote, r.marked || isComment)
+		if r.open && !isComment {
+			whole := record{skipped: line, marked: r.marked}
+			n = whole.read(text, comma, quote, false)
+			whole.open = true
+			r = whole
+		}
 		line += bytes.Count(text[:n], []byte{'\n'})
 		text = text[n:]
 		if !isComment {
@@ -228,7 +234,7 @@ func (s shape) firstRow() int {
 func (s shape) isPreamble(at int) bool {
 	for _, r := range s.records[:at] {
 		few := r.filled <= 1 || r.filled == 2 && s.width > 3
-		if !r.marked && (!few || len(r.fields) > s.width) {
+		if r.marked && r.mayBeRow(s.width) || !r.marked && (!few || len(r.fields) > s.width) {
 			return false
 		}
 	}

@@ -22,6 +22,14 @@ func nullText[T string | []byte](text T) string {
 	return ""
 }
 
+// isNullGiven is [nullText] for a given text.
+func (in *inference) isNullGiven(value []byte) string {
+	if string(value) == in.nullGiven {
+		return in.nullGiven
+	}
+	return ""
+}
+
 // nulls are the values of a column that may mean NULL.
 type nulls struct {
 	// text is the one that occurs. count is the number of values, line that of the first.
@@ -43,7 +51,10 @@ func (n *nulls) add(text string, line int64, quoted bool) {
 // decideNull decides which text means NULL. Afterwards a column whose values may mean NULL has
 // another type than text, or they do not.
 func (in *inference) decideNull(d decision) string {
-	chosen := in.chooseNull(d)
+	chosen := in.nullGiven
+	if chosen == "" {
+		chosen = in.chooseNull(d)
+	}
 	for _, c := range in.columns {
 		c.nulls.refused = c.nulls.refused || c.nulls.count > 0 && c.nulls.text != chosen
 	}
@@ -53,6 +64,9 @@ func (in *inference) decideNull(d decision) string {
 // reportNull sets the options for the text that means NULL, and reports the columns in which it
 // does. In columns of text it stays a value.
 func (in *inference) reportNull(text string, options *csvbody.Options, columns []Column) {
+	if options.Null != "" {
+		return // the caller has said so
+	}
 	for i, c := range in.columns {
 		switch {
 		case c.nulls.count == 0 || text == "":

@@ -2,7 +2,6 @@ package csvinfer
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -30,14 +29,19 @@ func SniffSQL(path string, lead Lead, given csvbody.Options) string {
 		}
 	}
 	// Texts for NULL keep the engine from seeing the types of columns, and so the header.
-	nulls := slices.Clone(nullTexts)
+	nulls := nullTexts
 	if given.Null != "" {
 		nulls = []string{given.Null}
 	}
-	for i, text := range nulls {
-		nulls[i] = engine.QuoteString(text)
+	var quoted []string
+	for _, text := range nulls { // the engine refuses texts that hold a delimiter or quote
+		if !strings.ContainsAny(text, lead.Delimiter+given.Delimiter+given.Quote) {
+			quoted = append(quoted, engine.QuoteString(text))
+		}
 	}
-	sql += ", nullstr=[" + strings.Join(nulls, ", ") + "]"
+	if quoted != nil {
+		sql += ", nullstr=[" + strings.Join(quoted, ", ") + "]"
+	}
 	switch given.Header {
 	case csvbody.HeaderPresent:
 		sql += ", header=true"
