@@ -13,14 +13,13 @@ type groups struct {
 	separator string
 	// failed reports that the values are not numbers with one separator of thousands.
 	failed bool
-	// fractions reports a value with groups and a fraction, several one with more than two groups.
-	fractions, several bool
-	// shortest and longest are the numbers of digits before the decimal separator of values with
-	// groups. ungrouped reports a value that would have groups, but has not.
-	shortest, longest int
-	ungrouped         bool
-	numbers           numbers
-	plain             []byte
+	// Of values with groups: fractions reports one with a fraction, several one with more than two
+	// groups, short one whose first group has fewer than three digits.
+	fractions, several, short bool
+	// ungrouped reports a value that would have groups, but has not.
+	ungrouped bool
+	numbers   numbers
+	plain     []byte
 }
 
 // add takes a value. before is what the values before it have in common.
@@ -49,10 +48,7 @@ func (g *groups) add(text []byte, before *numbers) {
 		return
 	}
 	f, _ := parseNumber(plain)
-	if g.shortest == 0 || f.whole < g.shortest {
-		g.shortest = f.whole
-	}
-	g.longest = max(g.longest, f.whole)
+	g.short = g.short || f.whole%3 > 0
 	g.fractions = g.fractions || f.scale > 0
 	g.several = g.several || f.whole > 6
 }
@@ -62,22 +58,20 @@ func isLongWhole(text []byte) bool {
 	return ok && f.whole > 3
 }
 
-// sure reports whether the separator cannot be anything else. Codes may be written in groups, too,
-// of which all have as many digits.
+// sure reports whether the separator cannot be anything else.
 func (g *groups) sure() bool {
-	varied := g.fractions || g.several && g.shortest != g.longest
-	switch {
-	case g.separator == "" || g.failed || g.ungrouped:
-		return false
-	case strings.Contains("'’", g.separator):
-		return true
-	case g.separator == ",":
-		return g.fractions || g.several
-	}
-	return varied
+	return g.consistent() && (g.fractions || strings.Contains("'’", g.separator))
 }
 
-// chooseThousands returns the separator of thousands of most columns that leave no doubt, or "".
+// likely reports whether the separator is one of thousands. Codes, addresses and versions have
+// points, spaces and underscores, and lists of numbers with three digits have commas.
+func (g *groups) likely() bool {
+	return g.sure() || g.consistent() && g.several && g.short && strings.Contains(",\u00a0\u202f", g.separator)
+}
+
+func (g *groups) consistent() bool { return g.separator != "" && !g.failed && !g.ungrouped }
+
+// chooseThousands returns the separator of thousands of most columns in which it is likely, or "".
 func (in *inference) chooseThousands(options csvbody.Options) (chosen string) {
 	columns := map[string]int{}
 	for _, c := range in.columns {
@@ -86,7 +80,7 @@ func (in *inference) chooseThousands(options csvbody.Options) (chosen string) {
 		clash := decimal != 0 && string(rune(decimal)) == g.separator ||
 			options.Decimal == csvbody.DecimalComma && g.separator == "," ||
 			options.Decimal == csvbody.DecimalPoint && g.separator == "." || g.separator == options.Quote && options.Quote != ""
-		if c.isCandidate() && g.sure() && !clash {
+		if c.isCandidate() && g.likely() && !clash {
 			columns[g.separator]++
 			if n := columns[g.separator]; n > columns[chosen] || n == columns[chosen] && g.separator < chosen {
 				chosen = g.separator
@@ -99,8 +93,11 @@ func (in *inference) chooseThousands(options csvbody.Options) (chosen string) {
 // numbersOf returns what the numbers of a column have in common, with a separator of thousands.
 func (c *column) numbersOf(thousands string, given bool) *numbers {
 	g := &c.groups
-	extends := given || strings.Contains(",'’", thousands) && !g.ungrouped // the same in another column
-	if thousands != "" && g.separator == thousands && !g.failed && (g.sure() || extends) {
+	if thousands == "" || g.separator != thousands || g.failed {
+		return &c.numbers
+	}
+	extends := thousands == "," && g.consistent() && g.short // the same as in another column
+	if given || g.likely() || extends {
 		return &g.numbers
 	}
 	return &c.numbers

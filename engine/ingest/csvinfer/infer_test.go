@@ -215,7 +215,8 @@ func TestLinesAroundTables(t *testing.T) {
 		"Title\n\na,b\nx,y\nz\n":               {Line: "Title"},        // a short row
 		"a,b\nx,y\nTotal\n":                    {Line: "a,b"},
 		"k,v\n\na,b,c,d\n1,2,3,4\n":            {Line: "a,b,c,d", Skip: 2},
-		"k,v\n\na,b,c\n1,2,3\n":                {Line: "k,v"},
+		"k,v\n\na,b,c\n1,2,3\n":                {Line: "a,b,c", Skip: 2},
+		"k,v\na,b,c\n1,2,3\n":                  {Line: "k,v"},
 		"\n\na,b\n1,2\n":                       {Line: "a,b", Skip: 2},
 		"# x\na,b\n1,2\n":                      {Line: "a,b", Comment: "#"},
 		"# x\n\na,b\n1,2\n":                    {Line: "a,b", Skip: 2},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -232,8 +233,9 @@ func (s shape) firstRow() int {
 // isPreamble reports whether the records before at are text around a table that begins there with
 // a header: they have fewer values than it has columns, and the header is told from the rows.
 func (s shape) isPreamble(at int) bool {
+	blankBefore := at > 0 && s.records[at-1].filled == 0
 	for _, r := range s.records[:at] {
-		few := r.filled <= 1 || r.filled == 2 && s.width > 3
+		few := r.filled <= 1 || r.filled == 2 && s.width > 3 || blankBefore && len(r.fields) < s.width
 		if r.marked && r.mayBeRow(s.width) || !r.marked && (!few || len(r.fields) > s.width) {
 			return false
 		}
@@ -247,7 +249,7 @@ func (s shape) isPreamble(at int) bool {
 			return false
 		}
 	}
-	typed, blankBefore := make([]bool, s.width), at > 0 && s.records[at-1].filled == 0
+	typed := make([]bool, s.width)
 	for i := range typed {
 		typed[i] = true
 	}
@@ -263,10 +265,7 @@ func (s shape) isPreamble(at int) bool {
 			typed[i] = typed[i] && (text == "" || isTyped(text) || nullText(text) != "")
 		}
 	}
-	for _, t := range typed {
-		blankBefore = blankBefore || t
-	}
-	return rows > 0 && blankBefore
+	return rows > 0 && (blankBefore || slices.Contains(typed, true))
 }
 
 // hasComments reports whether the records that begin with [commentMark] are comments: none of them
