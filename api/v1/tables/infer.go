@@ -94,7 +94,7 @@ type inferredTable struct {
 	DomainCandidates []domainCandidate `json:"domainCandidates" doc:"Columns of text with at most 100 distinct values, each of which occurs twice on average"`
 	RowCount         int64             `json:"rowCount"`
 	Dialect          inferredDialect   `json:"dialect"`
-	Problems         []inferredProblem `json:"problems" doc:"What a load of the file would refuse, or what the file leaves open: the first hundred"`
+	Problems         []inferredProblem `json:"problems" doc:"What was guessed, what a load of the file would refuse, or what the file leaves open: the first hundred"`
 	ProblemCount     int64             `json:"problemCount" doc:"All problems, also those beyond the first hundred"`
 	CreateTable      newTable          `json:"createTable" doc:"A body for POST /v1/tables"`
 	Load             loadRequest       `json:"load" doc:"The request that loads the same file into the table"`

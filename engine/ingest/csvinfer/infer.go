@@ -54,6 +54,7 @@ type inference struct {
 	nullGiven string
 	comments  comments
 	quote     byte
+	guesses   []Problem
 	out       Inferred
 }
 
@@ -62,6 +63,12 @@ func (in *inference) problem(line int64, message string) {
 	if len(in.out.Problems) < maxProblems {
 		in.out.Problems = append(in.out.Problems, Problem{line, message})
 	}
+}
+
+// guessed reports a guess, before all other problems, of which there may be many.
+func (in *inference) guessed(line int64, message string) {
+	in.out.Total++
+	in.guesses = append(in.guesses, Problem{line, message})
 }
 
 // Infer reads a file to its end. Errors are those of the context and of body,
@@ -270,7 +277,7 @@ func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *I
 			column.Values = c.candidates()
 		}
 		if column.Type.Kind != Text && !d.given && c.numbersOf(d.thousands, false) == &c.groups.numbers && !c.groups.sure() {
-			in.problem(in.first, fmt.Sprintf("%s is taken for the separator of thousands in the column %s: set csv_thousands",
+			in.guessed(in.first, fmt.Sprintf("%s is taken for the separator of thousands in the column %s: set csv_thousands",
 				d.thousands, column.Name))
 		}
 		in.out.Columns = append(in.out.Columns, column)
@@ -282,6 +289,8 @@ func (in *inference) finish(options csvbody.Options, dialect csvbody.Dialect) *I
 		}
 	}
 	in.out.Options, in.out.Rows = options, in.rows
+	in.out.Problems = append(in.guesses, in.out.Problems...)
+	in.out.Problems = in.out.Problems[:min(len(in.out.Problems), maxProblems)]
 	return &in.out
 }
 

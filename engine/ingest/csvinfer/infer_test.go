@@ -129,9 +129,15 @@ func TestCommentsThatMayBeRowsAreProblems(t *testing.T) {
 	in, err := csvinfer.Infer(t.Context(), strings.NewReader(text), req)
 	require.NoError(t, err)
 	const message = "the line is taken for a comment, but may be a row: set csv_comment"
-	require.Equal(t, []csvinfer.Problem{{Line: 4, Message: message}, {Line: 5, Message: message},
-		{Line: 1, Message: "lines that begin with # are taken for comments: set csv_comment (number of lines: 4)"}}, in.Problems)
+	guess := csvinfer.Problem{Line: 1, Message: "lines that begin with # are taken for comments: set csv_comment (number of lines: 4)"}
+	require.Equal(t, []csvinfer.Problem{guess, {Line: 4, Message: message}, {Line: 5, Message: message}}, in.Problems)
 	require.EqualValues(t, 1, in.Rows)
+	in, err = csvinfer.Infer(t.Context(), strings.NewReader("# c\na,b\n"+strings.Repeat("1\n", 200)), req)
+	require.NoError(t, err)
+	require.Len(t, in.Problems, 100)
+	require.EqualValues(t, 201, in.Total)
+	require.Equal(t, "lines that begin with # are taken for comments: set csv_comment (number of lines: 1)", in.Problems[0].Message,
+		"a guess is seen, however many problems there are")
 	req.Given.Comment = "#"
 	in, err = csvinfer.Infer(t.Context(), strings.NewReader(text), req)
 	require.NoError(t, err)

@@ -317,10 +317,10 @@ func (in *inference) comment(text []byte, line int64) {
 // reportLead reports what a load leaves out, unless the caller has said so.
 func (in *inference) reportLead(given csvbody.Options, dialect csvbody.Dialect) {
 	if dialect.Skip > 0 && given.Skip == "" {
-		in.problem(1, fmt.Sprintf("the lines before line %d are not taken for rows: set csv_skip", in.begun))
+		in.guessed(1, fmt.Sprintf("the lines before line %d are not taken for rows: set csv_skip", in.begun))
 	}
 	if in.comments.count > 0 && given.Comment == "" {
-		in.problem(in.comments.first, fmt.Sprintf("lines that begin with %c are taken for comments: set csv_comment (number of lines: %d)",
+		in.guessed(in.comments.first, fmt.Sprintf("lines that begin with %c are taken for comments: set csv_comment (number of lines: %d)",
 			dialect.Comment, in.comments.count))
 	}
 }

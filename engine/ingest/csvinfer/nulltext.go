@@ -74,7 +74,7 @@ func (in *inference) reportNull(text string, options *csvbody.Options, columns [
 			options.NullIn = csvbody.NullTyped // it may occur there
 		default:
 			options.Null = text
-			in.problem(c.nulls.line, fmt.Sprintf("%s is taken for NULL in the column %s, of which all other values are %s: set csv_null",
+			in.guessed(c.nulls.line, fmt.Sprintf("%s is taken for NULL in the column %s, of which all other values are %s: set csv_null",
 				text, columns[i].Name, columns[i].Type.Arrow()))
 		}
 	}
