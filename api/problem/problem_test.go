@@ -97,6 +97,8 @@ func TestFrom(t *testing.T) {
 		{"a path where a name belongs", &engine.Error{Kind: engine.KindBind, Class: "table_not_found", Name: "/srv/data/t"}, 400,
 			"table_not_found", []detail{{"sql", "table not found"}}},
 		{"new class of bind error", &engine.Error{Kind: engine.KindBind, Class: "brand_new"}, 400, "invalid_statement", nil},
+		{"a text that is not a binary value", &engine.Error{Kind: engine.KindRuntime, Class: "binary_text"}, 422, "binary_text_invalid",
+			[]detail{{"sql", `a text is not a binary value: write a backslash and bytes beyond ASCII as \xAB, or use encode or from_base64`}}},
 		{"division", &engine.Error{Kind: engine.KindRuntime, Class: "division"}, 422, "value_error", []detail{{"sql", "division by zero"}}},
 		{"new class of run-time error", &engine.Error{Kind: engine.KindRuntime, Class: "brand_new"}, 422, "value_error", nil},
 		{"memory", &engine.Error{Kind: engine.KindOutOfMemory}, 422, "query_memory_exhausted", nil},
