@@ -99,6 +99,8 @@ func TestFrom(t *testing.T) {
 		{"new class of bind error", &engine.Error{Kind: engine.KindBind, Class: "brand_new"}, 400, "invalid_statement", nil},
 		{"a text that is not a binary value", &engine.Error{Kind: engine.KindRuntime, Class: "binary_text"}, 422, "binary_text_invalid",
 			[]detail{{"sql", `a text is not a binary value: write a backslash and bytes beyond ASCII as \xAB, or use encode or from_base64`}}},
+		{"types without a cast", &engine.Error{Kind: engine.KindRuntime, Class: "cast_missing"}, 400, "type_mismatch",
+			[]detail{{"sql", "types do not fit: a value of one type cannot be cast to the other"}}},
 		{"division", &engine.Error{Kind: engine.KindRuntime, Class: "division"}, 422, "value_error", []detail{{"sql", "division by zero"}}},
 		{"new class of run-time error", &engine.Error{Kind: engine.KindRuntime, Class: "brand_new"}, 422, "value_error", nil},
 		{"memory", &engine.Error{Kind: engine.KindOutOfMemory}, 422, "query_memory_exhausted", nil},

@@ -87,8 +87,11 @@ func engineCode(e *engine.Error) string {
 		}
 		return "invalid_statement"
 	case engine.KindRuntime:
-		if e.Class == classBinaryText {
+		switch e.Class {
+		case classBinaryText:
 			return "binary_text_invalid"
+		case classCastMissing:
+			return "type_mismatch"
 		}
 		return "value_error"
 	case engine.KindOutOfMemory:
@@ -136,8 +139,12 @@ var bindMessages = map[string][2]string{
 	"type_too_deep":          {"the type of a result column is nested too deep", "take it apart or cast it to VARCHAR"},
 }
 
-// classBinaryText is the class of a text that is cast to BLOB and is not one.
-const classBinaryText = "binary_text"
+// The classes of run-time failures with a code of their own: a text that is cast to BLOB and is not
+// one, and a cast between types that have none, which the engine finds out when it runs.
+const (
+	classBinaryText  = "binary_text"
+	classCastMissing = "cast_missing"
+)
 
 // runtimeMessages describes the classes of run-time failures. Other classes have no
 // message besides the one of their code: values of rows must not be disclosed.
@@ -145,6 +152,7 @@ var runtimeMessages = map[string]string{
 	"conversion": "a value cannot be converted to the wanted type",
 	classBinaryText: `a text is not a binary value: write a backslash and bytes beyond ASCII as \xAB, or use encode or ` +
 		`from_base64`,
+	classCastMissing:       "types do not fit: a value of one type cannot be cast to the other",
 	"out_of_range":         "a result is out of the range of its type",
 	"invalid_input":        "a function does not take a value that it met",
 	"type_mismatch":        "a value does not have the expected type",

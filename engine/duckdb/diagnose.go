@@ -16,7 +16,7 @@ func (c *instance) diagnose(st engine.Statement, g *native.Guard, err error) err
 	if e == nil || !st.Lease.Diagnose {
 		return err
 	}
-	converted := e.Kind == engine.KindRuntime && e.Class == "conversion"
+	converted := e.Kind == engine.KindRuntime && (e.Class == "conversion" || e.Class == "cast_missing")
 	if !e.Unreadable() && e.Class != native.ClassUnnamed && !converted {
 		return err
 	}

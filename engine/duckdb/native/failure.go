@@ -105,6 +105,7 @@ var refinements = []refinement{
 	{"Invalid Input", regexp.MustCompile(`database has been invalidated`), engine.KindFatal, "fatal"},
 	{"Invalid Input", regexp.MustCompile(`schema mismatch in glob`), engine.KindIO, engine.ClassFileSchema},
 	{"Conversion", regexp.MustCompile(`^Error while reading file `), engine.KindIO, engine.ClassFileSchema},
+	{"Conversion", regexp.MustCompile(`^Unimplemented type for cast`), engine.KindRuntime, "cast_missing"},
 	{"Conversion", regexp.MustCompile(`(?i)string -> blob conversion`), engine.KindRuntime, "binary_text"},
 	{"Invalid Input", regexp.MustCompile(`^Invalid string encoding found in Parquet file`), engine.KindIO, engine.ClassFileText},
 	{"Invalid Input", regexp.MustCompile(`^Failed to read file "|^Footer length error|(?i:parquet file|decompress|magic bytes|corrupt)`),
