@@ -135,17 +135,20 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 	limits := middleware.RateLimits{
 		Caller: middleware.NewLimiter(deps.Rate, nil), Organisation: middleware.NewLimiter(deps.OrganisationRate, nil),
 	}
-	identified := r.With(
-		middleware.ResourceMetadata(deps.OAuth.Issuer+oauth2.ResourcePath),
-		middleware.Authenticate(deps.Authenticator, middleware.NewFailures(middleware.DefaultFailureRate, nil), auditRefusal(deps.Auditor)),
-		limits.Handler,
-	)
+	failures := middleware.NewFailures(middleware.DefaultFailureRate, nil)
+	identify := func(r chi.Router) chi.Router {
+		return r.With(
+			middleware.ResourceMetadata(deps.OAuth.Issuer+oauth2.ResourcePath),
+			middleware.Authenticate(deps.Authenticator, failures, auditRefusal(deps.Auditor)),
+			limits.Handler,
+		)
+	}
 	spec := register(v1.Doors{
-		Adapter: humachi.NewAdapter(headRouter{identified}),
+		Adapter: humachi.NewAdapter(headRouter{identify(r)}),
 		Open:    humachi.NewAdapter(headRouter{r.With(limits.Handler)}),
 	}, deps)
 	fixed.Set(methodsOf(spec))
-	deps.OAuth.Routes(r.With(limits.Handler), identified)
+	deps.OAuth.Routes(r.With(limits.Handler), identify(r.With(oauth2.Errors)))
 	deps.Pages.Routes(r.With(limits.Handler))
 	open(headRouter{r}, deps, spec)
 	return r, spec

@@ -80,7 +80,7 @@ const (
 // package auth does.
 func (n NewClient) Validate() error {
 	var e FieldErrors
-	e.text("name", n.Name, 1, 100)
+	e.clientName(n.Name)
 	e.secretHash(n.SecretHash)
 	e.redirectURIs(n.RedirectURIs)
 	e.clientScopes(n.Scopes)
@@ -98,7 +98,7 @@ type ClientChange struct {
 func (c ClientChange) Validate() error {
 	var e FieldErrors
 	if c.Name != nil {
-		e.text("name", *c.Name, 1, 100)
+		e.clientName(*c.Name)
 	}
 	if c.RedirectURIs != nil {
 		e.redirectURIs(*c.RedirectURIs)

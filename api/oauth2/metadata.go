@@ -3,6 +3,7 @@ package oauth2
 import (
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/oauth"
 )
 
 // metadata describes the authorization server: RFC 8414, and OpenID Connect Discovery 1.0
@@ -42,7 +43,7 @@ func (s Server) metadata() metadata {
 		GrantTypesSupported: []string{"authorization_code", "refresh_token", "client_credentials"},
 		TokenAuthMethods:    orNone, RevocationAuthMethods: orNone, IntrospectionAuthMethods: secrets,
 		ChallengeMethods: []string{"S256"}, SubjectTypes: []string{"public"}, SigningAlgorithms: []string{"ES256"},
-		PromptValues: []string{"none"}, IssParameter: true,
+		PromptValues: oauth.Prompts(), IssParameter: true,
 	}
 }
 

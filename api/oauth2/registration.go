@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -31,15 +32,16 @@ type clients interface {
 }
 
 // Registration registers clients of the caller's organisation (RFC 7591). Its callers
-// authenticate by a bearer credential with users:write.
+// authenticate by a bearer credential with users:write, also to read and delete a client: there
+// are no registration access tokens, so replies have no registration_client_uri.
 type Registration struct {
 	Clients clients
 	Audit   Recorder
 }
 
-func (g Registration) routes(r chi.Router, issuer string) {
-	r.Post(registerPath, g.audited("createClient", func(w http.ResponseWriter, r *http.Request) { g.create(w, r, issuer) }))
-	r.Get(registerPath+"/{client_id}", g.audited("getClient", func(w http.ResponseWriter, r *http.Request) { g.read(w, r, issuer) }))
+func (g Registration) routes(r chi.Router) {
+	r.Post(registerPath, g.audited("createClient", g.create))
+	r.Get(registerPath+"/{client_id}", g.audited("getClient", g.read))
 	r.Delete(registerPath+"/{client_id}", g.audited("deleteClient", g.remove))
 }
 
@@ -81,7 +83,6 @@ type clientMetadata struct {
 	ClientSecret    string   `json:"client_secret,omitempty"`
 	IssuedAt        int64    `json:"client_id_issued_at,omitempty"`
 	SecretExpiresAt *int64   `json:"client_secret_expires_at,omitempty"`
-	RegistrationURI string   `json:"registration_client_uri,omitempty"`
 	Name            string   `json:"client_name"`
 	RedirectURIs    []string `json:"redirect_uris"`
 	GrantTypes      []string `json:"grant_types"`
@@ -90,7 +91,7 @@ type clientMetadata struct {
 	AuthMethod      string   `json:"token_endpoint_auth_method"`
 }
 
-func (g Registration) create(w http.ResponseWriter, r *http.Request, issuer string) {
+func (g Registration) create(w http.ResponseWriter, r *http.Request) {
 	p, err := registrar(r.Context())
 	if err != nil {
 		problem.Write(w, r, err)
@@ -108,7 +109,7 @@ func (g Registration) create(w http.ResponseWriter, r *http.Request, issuer stri
 		failRegistration(w, r, err)
 		return
 	}
-	out := metadataOf(created, issuer)
+	out := metadataOf(created)
 	if secret != "" {
 		expires := int64(0) // never
 		if !created.SecretEndsAt.IsZero() {
@@ -156,13 +157,19 @@ func readRegistration(w http.ResponseWriter, r *http.Request) (in clientMetadata
 		return in, invalidMetadata("response_types may hold code")
 	case !slices.Contains([]string{"", "none", "client_secret_basic", "client_secret_post"}, in.AuthMethod):
 		return in, invalidMetadata("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post")
-	case in.Scope == "":
+	}
+	if in.Scope == "" {
 		in.Scope = auth.RoleViewer.Scopes().String()
+	}
+	if in.Name == "" && len(in.RedirectURIs) > 0 {
+		if u, err := url.Parse(in.RedirectURIs[0]); err == nil {
+			in.Name = u.Host
+		}
 	}
 	return in, nil
 }
 
-func (g Registration) read(w http.ResponseWriter, r *http.Request, issuer string) {
+func (g Registration) read(w http.ResponseWriter, r *http.Request) {
 	p, id, err := named(r)
 	if err != nil {
 		problem.Write(w, r, err)
@@ -174,7 +181,7 @@ func (g Registration) read(w http.ResponseWriter, r *http.Request, issuer string
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	write(w, http.StatusOK, metadataOf(found, issuer))
+	write(w, http.StatusOK, metadataOf(found))
 }
 
 func (g Registration) remove(w http.ResponseWriter, r *http.Request) {
@@ -199,13 +206,13 @@ func named(r *http.Request) (auth.Principal, catalog.ClientID, error) {
 	return p, id, err
 }
 
-func metadataOf(c catalog.Client, issuer string) clientMetadata {
+func metadataOf(c catalog.Client) clientMetadata {
 	method := "client_secret_basic"
 	if c.Public() {
 		method = "none"
 	}
 	return clientMetadata{
-		ClientID: string(c.ID), IssuedAt: c.CreatedAt.Truncate(time.Second).Unix(), RegistrationURI: issuer + registerPath + "/" + string(c.ID),
+		ClientID: string(c.ID), IssuedAt: c.CreatedAt.Truncate(time.Second).Unix(),
 		Name: c.Name, RedirectURIs: c.RedirectURIs, GrantTypes: []string{"authorization_code", "refresh_token"},
 		ResponseTypes: []string{"code"}, Scope: strings.Join(c.Scopes, " "), AuthMethod: method,
 	}

@@ -60,7 +60,7 @@ func (s Server) Routes(open, identified chi.Router) {
 		open.Get(path, document(s.metadata()))
 	}
 	open.Get(ResourcePath, document(s.resource()))
-	s.Registration.routes(identified, s.Issuer)
+	s.Registration.routes(identified)
 }
 
 // keys serves the key set. Its age in caches is far below the time for which a key is

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -17,14 +18,21 @@ var _ oauth.Pages = (*Pages)(nil)
 // Names tells what the page of consent calls people and organisations:
 // [identity.Names].
 type Names interface {
-	// Names returns the e-mail address of a person and the name of an organisation.
+	// Names returns the e-mail address of a person and the name of an organisation, which is empty
+	// for [uuid.Nil].
 	Names(ctx context.Context, user, org uuid.UUID) (email, organisation string, err error)
 }
 
 // consentData is the data of the page of consent.
 type consentData struct {
-	Client, Host, Email, Organisation string
-	Scopes                            []scopeText
+	Client, Host, Email string
+	// Organisation is empty for a person without one. Others reports whether the client may choose
+	// another organisation later.
+	Organisation string
+	Others       bool
+	// Local reports whether Host is the person's own machine.
+	Local  bool
+	Scopes []scopeText
 }
 
 type scopeText struct{ Name, Text string }
@@ -33,7 +41,7 @@ type scopeText struct{ Name, Text string }
 // part of [oauth.Pages].
 func (p *Pages) Consent(w http.ResponseWriter, r *http.Request, c oauth.ConsentRequest) (approved, done bool) {
 	// The client may change after the page is shown. The answer is to what was shown.
-	form := r.URL.Path + " " + c.Scopes.String()
+	form := strings.Join([]string{r.URL.Path, c.Client.ID, c.Redirect, c.Org.String(), c.Scopes.String()}, " ")
 	if r.Method == http.MethodPost {
 		if err := p.readFormOf(w, r, form); err != nil {
 			p.refuseForm(w, err)
@@ -41,12 +49,13 @@ func (p *Pages) Consent(w http.ResponseWriter, r *http.Request, c oauth.ConsentR
 		}
 		return r.PostForm.Get("decision") == "allow", false
 	}
-	email, organisation, err := p.Names.Names(r.Context(), c.Session.User, c.Client.Org)
+	email, organisation, err := p.Names.Names(r.Context(), c.Session.User, c.Org)
 	if err != nil {
 		p.fail(w, r, err)
 		return false, true
 	}
-	data := consentData{Client: c.Client.Name, Host: c.Redirect, Email: email, Organisation: organisation}
+	data := consentData{Client: c.Client.Name, Host: c.Redirect, Email: email, Organisation: organisation,
+		Others: c.Client.Org == uuid.Nil && c.Session.Org == uuid.Nil, Local: c.Client.ID == oauth.FirstParty}
 	for _, scope := range c.Scopes.Strings() {
 		data.Scopes = append(data.Scopes, scopeText{scope, scopeTexts[auth.Scope(scope)]})
 	}

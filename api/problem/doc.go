@@ -1,6 +1,6 @@
 // Package problem turns errors into what a client sees: a status, a stable code, a fixed
-// message and the invalid fields, always as the same body of four members. No other
-// package does.
+// message and the invalid fields, as the same body of four members, or as that of OAuth at
+// the endpoints of the authorization server. No other package does.
 //
 // What may not go in it: authorisation, SQL, logging, and texts of the engine, a store or
 // a driver.

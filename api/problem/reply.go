@@ -112,7 +112,7 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 		w.WriteHeader(reply.status)
 		return
 	}
-	body, _ := json.Marshal(reply.Body) // strings only: cannot fail
+	body, _ := json.Marshal(bodyOf(r.Context(), reply)) // strings only: cannot fail
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(reply.status)

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/jwt"
 )
 
 // Every token here differs from an accepted one in one respect.
@@ -53,6 +55,9 @@ func TestRefusedTokens(t *testing.T) {
 		"standard base64": base64.StdEncoding.EncodeToString([]byte(`{"alg":"RS256","kid":"rsa","typ":"JWT?>?>"}`)) + "." +
 			parts[1] + "." + parts[2],
 		"JSON serialisation":           `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
+		"an ID token by its nonce":     sign(with(w.header(), "typ", "JWT"), with(w.claims(), "nonce", "n"), w.rsa),
+		"an ID token by its hash":      sign(with(w.header(), "typ", "JWT"), with(w.claims(), "at_hash", "h"), w.rsa),
+		"an ID token by its type":      sign(with(w.header(), "typ", "JWT"), with(w.claims(), "typ", "ID"), w.rsa),
 		"too long":                     claim("filler", strings.Repeat("x", 9000)),
 		"header is not an object":      sign(`["RS256"]`, w.claims(), w.rsa),
 		"header is broken":             sign(`{"alg":"RS256"`, w.claims(), w.rsa),
@@ -207,4 +212,29 @@ func TestTokenTimesAreExact(t *testing.T) {
 			require.ErrorIs(t, err, c.want)
 		})
 	}
+}
+
+// The server cannot revoke the tokens of another issuer, so they end soon.
+func TestTokensOfOtherIssuersAreShort(t *testing.T) {
+	w := newWorld(t)
+	issuer := jwt.Issuer{URL: home, Algorithms: []string{jwt.RS256}, LongestLife: 24 * time.Hour, AccessTokensOnly: true,
+		Keys: keySet(t, jose.JSONWebKey{KeyID: "rsa", Key: w.rsa.Public()})}
+	a, err := jwt.New(w.members, []jwt.Issuer{issuer}, jwt.Options{Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	day := int64(24 * 60 * 60)
+	for _, c := range []struct {
+		issued   any
+		life     int64 // from now on
+		accepted bool
+	}{{now.Unix(), day, true}, {now.Unix(), day + 1, false}, {nil, day, true}, {nil, day + 1, false}, {now.Unix() - 100, day - 100, true},
+		{now.Unix() - 100, day - 99, false}} {
+		_, err := a.Authenticate(t.Context(), sign(w.header(), with(with(w.claims(), "iat", c.issued), "exp", now.Unix()+c.life), w.rsa))
+		if c.accepted {
+			require.NoError(t, err, "%v", c)
+		} else {
+			require.ErrorIs(t, err, auth.ErrUnauthenticated, "%v", c)
+		}
+	}
+	_, err = a.Authenticate(t.Context(), sign(with(w.header(), "typ", "JWT"), w.claims(), w.rsa))
+	require.ErrorIs(t, err, auth.ErrUnauthenticated, "typ is JWT")
 }

@@ -66,7 +66,14 @@ func (a *Authenticator) signed(ctx context.Context, bearer string) (signature, e
 	if !slices.Contains(c.Audience, issuer.Audience) {
 		return signature{}, refuse("aud")
 	}
-	return signature{issuer, h, key, c}, c.checkTimes(a.now())
+	if !h.accessToken && c.idToken() {
+		return signature{}, refuse("ID token")
+	}
+	now := a.now()
+	if err := c.checkTimes(now); err != nil {
+		return signature{}, err
+	}
+	return signature{issuer, h, key, c}, c.checkLife(now, issuer.LongestLife)
 }
 
 // current reports whether the issuer still has the key under the same id. If not, the

@@ -71,6 +71,29 @@ type claims struct {
 	Client        string       `json:"client_id"`
 	Email         string       `json:"email"`
 	EmailVerified *bool        `json:"email_verified"`
+	// The claims by which an ID token is recognised: OpenID Connect Core 1.0 §2 and §3.3.2.11, and
+	// the type that some servers add.
+	Nonce           *string `json:"nonce"`
+	AccessTokenHash *string `json:"at_hash"`
+	CodeHash        *string `json:"c_hash"`
+	Type            string  `json:"typ"`
+}
+
+// idToken reports whether a token tells a client who has signed in.
+func (c *claims) idToken() bool {
+	return c.Nonce != nil || c.AccessTokenHash != nil || c.CodeHash != nil || strings.EqualFold(c.Type, "ID")
+}
+
+// checkLife returns an error if the token is valid for longer than longest, unless that is zero.
+func (c *claims) checkLife(now time.Time, longest time.Duration) error {
+	from := float64(now.UnixNano()) / 1e9
+	if c.IssuedAt != nil {
+		from = float64(*c.IssuedAt)
+	}
+	if longest > 0 && float64(*c.Expiry)-from > longest.Seconds() {
+		return refuse("valid for too long")
+	}
+	return nil
 }
 
 // peekIssuer reads iss before the signature is checked, to select the keys for that

@@ -24,7 +24,7 @@ type authorization struct {
 	flow   fosite.AuthorizeRequester
 	scopes auth.ScopeSet
 	org    uuid.UUID
-	silent bool
+	attendance
 }
 
 // Authorize serves the authorization endpoint. Its parameters are in the query, also of a
@@ -45,11 +45,12 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.refuse(w, r, a, of, err)
 		return
-	case !signedIn && a.silent:
+	case signedIn && a.attends(of):
+	case a.silent:
 		s.refuse(w, r, a, of, fosite.ErrLoginRequired)
 		return
-	case !signedIn:
-		s.pages.SignIn(w, r, r.URL.Path+"?"+r.URL.RawQuery, query.Get("login_hint"))
+	default:
+		s.pages.SignIn(w, r, r.URL.Path+"?"+a.afterSignIn(r.URL), query.Get("login_hint"))
 		return
 	}
 	org, err := s.organisation(r.Context(), of, a.client.Client, a.org)
@@ -57,21 +58,21 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, a, of, err)
 		return
 	}
-	if a.client.ID != FirstParty {
-		if a.silent {
-			s.refuse(w, r, a, of, fosite.ErrConsentRequired)
-			return
-		}
-		approved, done := s.pages.Consent(w, r, ConsentRequest{
-			Session: of, Client: a.client.Client, Scopes: a.scopes, Redirect: a.redirect.Host,
-		})
-		switch {
-		case done:
-			return
-		case !approved:
-			s.refuse(w, r, a, of, fosite.ErrAccessDenied)
-			return
-		}
+	// Consent is not remembered, also not for the built-in client: a page of another origin could
+	// otherwise have a code sent to any process on the person's machine.
+	if a.silent {
+		s.refuse(w, r, a, of, fosite.ErrConsentRequired)
+		return
+	}
+	approved, done := s.pages.Consent(w, r, ConsentRequest{
+		Session: of, Client: a.client.Client, Org: org, Scopes: a.scopes, Redirect: a.redirect.Host,
+	})
+	switch {
+	case done:
+		return
+	case !approved:
+		s.refuse(w, r, a, of, fosite.ErrAccessDenied)
+		return
 	}
 	s.issueCode(w, r, a, of, org)
 }
@@ -128,13 +129,18 @@ func (s *Server) validate(ctx context.Context, a *authorization, query url.Value
 	case len(a.state) > 1000:
 		return fosite.ErrInvalidRequest.WithHint("The parameter state is too long.")
 	}
-	if a.scopes, err = requested(query.Get("scope"), a.client.Scopes); err != nil {
+	if a.scopes, err = narrowed(query.Get("scope"), a.client.Scopes); err != nil {
+		return err
+	}
+	if err := s.checkResource(query); err != nil {
 		return err
 	}
 	if a.org, err = organisationOf(query); err != nil {
 		return err
 	}
-	a.silent = query.Get("prompt") == "none"
+	if a.attendance, err = attendanceOf(query, s.now()); err != nil {
+		return err
+	}
 	a.flow = flow
 	return nil
 }
@@ -152,6 +158,33 @@ func requested(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 		}
 	}
 	return auth.StoredScopes(names), nil
+}
+
+// narrowed is [requested] for a request that may name scopes which the client does not have: a
+// program that reads scopes_supported asks for all of them. The reply names those it gets
+// (RFC 6749 §3.3).
+func narrowed(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
+	names, err := requested(text, auth.AllScopes())
+	if err != nil || strings.TrimSpace(text) == "" {
+		return allowed, err
+	}
+	if names = names.Intersect(allowed); len(names.Strings()) == 0 {
+		return names, fosite.ErrInvalidScope.WithHint("The client has none of the scopes.")
+	}
+	return names, nil
+}
+
+// errTarget is the refusal of tokens for another server (RFC 8707 §2).
+var errTarget = &fosite.RFC6749Error{ErrorField: "invalid_target", CodeField: http.StatusBadRequest,
+	DescriptionField: "The parameter resource must be the URL of this server."}
+
+// checkResource refuses a request for tokens that another server is to accept.
+func (s *Server) checkResource(parameters url.Values) error {
+	resource := parameters.Get("resource")
+	if rest, own := strings.CutPrefix(resource, s.issuer); resource != "" && (!own || rest != "" && rest[0] != '/') {
+		return errTarget
+	}
+	return nil
 }
 
 // organisationOf returns the organisation that a request names, or [uuid.Nil].

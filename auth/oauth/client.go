@@ -20,7 +20,7 @@ import (
 )
 
 // FirstParty is the id of the built-in public client of command-line programs. It belongs
-// to no organisation, and needs no consent.
+// to no organisation.
 const FirstParty = session.FirstParty
 
 // ErrUnknownClient is returned by [Clients] for an id that no client has.
@@ -36,7 +36,8 @@ type Client struct {
 	Org uuid.UUID
 	// SecretHash is the SHA-256 of the client's secret; nil for a public client.
 	SecretHash []byte
-	// RedirectURIs are compared exactly.
+	// RedirectURIs are compared exactly, except for the ports of addresses of the person's own machine
+	// (RFC 8252 §7.3).
 	RedirectURIs []string
 	// Scopes bounds the scopes of the client's tokens.
 	Scopes auth.ScopeSet
@@ -73,31 +74,34 @@ func (s *Server) find(ctx context.Context, id string) (Client, error) {
 	return c, err
 }
 
-// native matches the redirect URIs of the built-in client: any port and path of the
-// machine itself, in one spelling of each host (RFC 8252 §7.3).
-var native = regexp.MustCompile(`^http://(?:127\.0\.0\.1|\[::1\]|localhost)(?::([1-9][0-9]{0,4}))?(/[A-Za-z0-9._~/-]*)?$`)
+// native matches redirect URIs to the person's own machine, in one spelling of each host. Any port
+// of them is allowed (RFC 8252 §7.3), and any path for the built-in client.
+var native = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]|localhost)(?::([1-9][0-9]{0,4}))?(/[A-Za-z0-9._~/-]*)?$`)
 
 // redirect returns the redirect URI of a request if the client may use it.
 func (c Client) redirect(raw string) (*url.URL, error) {
-	known := slices.Contains(c.RedirectURIs, raw)
-	if c.ID == FirstParty {
-		known = nativeRedirect(raw)
-	}
+	host, at, isNative := nativeRedirect(raw)
+	known := c.ID == FirstParty && isNative || slices.ContainsFunc(c.RedirectURIs, func(registered string) bool {
+		ownHost, ownPath, native := nativeRedirect(registered)
+		return registered == raw || native && isNative && ownHost == host && ownPath == at
+	})
 	if u, err := url.Parse(raw); known && err == nil && fosite.IsValidRedirectURI(u) {
 		return u, nil
 	}
 	return nil, fosite.ErrInvalidRequest.WithHint("The parameter redirect_uri is missing, or is not one of the client's redirect URIs.")
 }
 
-func nativeRedirect(raw string) bool {
+// nativeRedirect splits a redirect URI to the person's own machine, without its port.
+func nativeRedirect(raw string) (host, at string, ok bool) {
 	parts := native.FindStringSubmatch(raw)
 	if parts == nil {
-		return false
+		return "", "", false
 	}
-	if port, _ := strconv.Atoi(parts[1]); port > 65535 {
-		return false
+	if port, _ := strconv.Atoi(parts[2]); port > 65535 {
+		return "", "", false
 	}
-	return parts[2] == "" || path.Clean(parts[2]) == strings.TrimSuffix(parts[2], "/") || parts[2] == "/"
+	at = parts[3]
+	return parts[1], at, at == "" || at == "/" || path.Clean(at) == strings.TrimSuffix(at, "/")
 }
 
 // registered adapts a client to fosite.

@@ -32,7 +32,9 @@ func part(t *testing.T, token string, i int) (members map[string]any) {
 func TestCodeFlowOfTheBuiltInClient(t *testing.T) {
 	w := newWorld(t)
 	token := w.signIn(w.cli(), oauth2.SetAuthURLParam("org", w.org.String()))
-	require.Empty(t, w.asked, "it needs no consent")
+	require.Len(t, w.asked, 1)
+	require.Equal(t, "127.0.0.1:43211", w.asked[0].Redirect, "with the port of the program")
+	require.Equal(t, w.org, w.asked[0].Org)
 	require.Equal(t, "Bearer", token.TokenType)
 	require.NotEmpty(t, token.RefreshToken)
 	require.EqualValues(t, 900, token.ExpiresIn)
@@ -161,10 +163,6 @@ func TestWrongExchanges(t *testing.T) {
 	verifier := oauth2.GenerateVerifier()
 	code := w.code(app, verifier)
 	for name, exchange := range map[string]func() (*oauth2.Token, error){
-		"no verifier": func() (*oauth2.Token, error) { return app.Exchange(t.Context(), code) },
-		"wrong verifier": func() (*oauth2.Token, error) {
-			return app.Exchange(t.Context(), code, oauth2.VerifierOption(oauth2.GenerateVerifier()))
-		},
 		"another redirect URI": func() (*oauth2.Token, error) {
 			return w.config(w.app, w.app.RedirectURIs[1]).Exchange(t.Context(), code, oauth2.VerifierOption(verifier))
 		},
@@ -344,6 +342,112 @@ func TestSignInFirst(t *testing.T) {
 	require.Equal(t, strings.TrimPrefix(address, w.http.URL)+" ada@example.com", w.signIns[0])
 	got := w.redirected(w.visit(address+"&prompt=none"), "http://127.0.0.1:43211/")
 	require.Equal(t, "login_required", got.Get("error"))
+}
+
+// The built-in client asks for consent each time, like any other: whoever leads a signed-in browser
+// to this server chooses the port of the person's machine that gets the code.
+func TestTheBuiltInClientAsksEachTime(t *testing.T) {
+	w := newWorld(t)
+	for range 2 {
+		w.signIn(w.cli(), oauth2.SetAuthURLParam("org", w.org.String()))
+	}
+	require.Len(t, w.asked, 2)
+	silent := w.cli().AuthCodeURL(state, oauth2.S256ChallengeOption("v"), oauth2.SetAuthURLParam("prompt", "none"))
+	require.Equal(t, "consent_required", w.redirected(w.visit(silent), w.cli().RedirectURL).Get("error"))
+	require.Len(t, w.asked, 2)
+	w.approve = false
+	denied := w.cli().AuthCodeURL(state, oauth2.S256ChallengeOption("v"))
+	require.Equal(t, "access_denied", w.redirected(w.visit(denied), w.cli().RedirectURL).Get("error"))
+}
+
+// A code is for one attempt: whoever intercepts it cannot try verifiers.
+func TestAWrongVerifierUsesUpTheCode(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []*oauth2.Config{w.cli(), w.config(w.app, w.app.RedirectURIs[0])} {
+		for _, wrong := range [][]oauth2.AuthCodeOption{nil, {oauth2.VerifierOption(oauth2.GenerateVerifier())}} {
+			verifier := oauth2.GenerateVerifier()
+			code := w.code(c, verifier)
+			_, err := c.Exchange(t.Context(), code, wrong...)
+			w.refusal("invalid_grant", err)
+			_, err = c.Exchange(t.Context(), code, oauth2.VerifierOption(verifier))
+			w.refusal("invalid_grant", err)
+		}
+	}
+}
+
+// TestProgramsGetTheScopesTheyMayHave checks a program that asks for all of scopes_supported.
+func TestProgramsGetTheScopesTheyMayHave(t *testing.T) {
+	w := newWorld(t)
+	app := w.config(w.app, w.app.RedirectURIs[0])
+	app.Scopes = auth.AllScopes().Strings()
+	token := w.signIn(app)
+	require.Equal(t, "tables:read tables:query", token.Extra("scope"))
+	require.Equal(t, "tables:read tables:query", w.asked[0].Scopes.String())
+	for _, scopes := range [][]string{{"users:write"}, {"tables:read", "everything"}} {
+		app.Scopes = scopes
+		got := w.redirected(w.visit(app.AuthCodeURL(state, oauth2.S256ChallengeOption("v"))), app.RedirectURL)
+		require.Equal(t, "invalid_scope", got.Get("error"), "%v", scopes)
+	}
+}
+
+func TestTokensAreForThisServer(t *testing.T) {
+	w := newWorld(t)
+	resource := func(url string) oauth2.AuthCodeOption { return oauth2.SetAuthURLParam("resource", url) }
+	for _, own := range []string{issuer, issuer + "/", issuer + "/mcp"} {
+		verifier := oauth2.GenerateVerifier()
+		code := w.code(w.cli(), verifier, resource(own))
+		_, err := w.cli().Exchange(t.Context(), code, oauth2.VerifierOption(verifier), resource(own))
+		require.NoError(t, err)
+	}
+	for _, other := range []string{"https://other.example", issuer + ".evil.example", issuer + "@evil.example", issuer + ":444", "lakewarden"} {
+		address := w.cli().AuthCodeURL(state, oauth2.S256ChallengeOption("v"), resource(other))
+		require.Equal(t, "invalid_target", w.redirected(w.visit(address), w.cli().RedirectURL).Get("error"), other)
+		verifier := oauth2.GenerateVerifier()
+		code := w.code(w.cli(), verifier)
+		_, err := w.cli().Exchange(t.Context(), code, oauth2.VerifierOption(verifier), resource(other))
+		w.refusal("invalid_target", err)
+	}
+}
+
+func TestPeopleSignInAgain(t *testing.T) {
+	w := newWorld(t)
+	w.advance(time.Hour)
+	ask := func(options ...string) *http.Response {
+		var parameters []oauth2.AuthCodeOption
+		for i := 0; i < len(options); i += 2 {
+			parameters = append(parameters, oauth2.SetAuthURLParam(options[i], options[i+1]))
+		}
+		return w.visit(w.cli().AuthCodeURL(state, append(parameters, oauth2.S256ChallengeOption("v"))...))
+	}
+	code := func(resp *http.Response) string { return w.redirected(resp, w.cli().RedirectURL).Get("code") }
+	for _, options := range [][]string{{"max_age", "3600"}, {"prompt", "consent"}, {"prompt", ""}, {"max_age", ""}} {
+		require.NotEmpty(t, code(ask(options...)), "%v", options)
+	}
+	for _, options := range [][]string{
+		{"prompt", "login"}, {"prompt", "consent login"}, {"prompt", "select_account"}, {"max_age", "3599"}, {"max_age", "0"},
+		{"prompt", "login", "max_age", "7200"},
+	} {
+		w.signIns = nil
+		require.Equal(t, http.StatusTeapot, ask(options...).StatusCode, "%v", options)
+		returnTo, _, _ := strings.Cut(w.signIns[0], " ")
+		require.Equal(t, http.StatusTeapot, w.visit(w.http.URL+returnTo).StatusCode, "%v: an old session is not enough", options)
+		w.advance(time.Minute)
+		old := w.browser
+		var err error
+		w.browser, err = w.store.CreateSession(t.Context(), session.Session{User: w.ada, Method: session.MethodPassword,
+			ExpiresAt: w.now().Add(24 * time.Hour)})
+		require.NoError(t, err)
+		w.advance(time.Minute)
+		require.NotEmpty(t, code(w.visit(w.http.URL+returnTo)), "%v: signed in again", options)
+		w.browser = old
+	}
+	silent := w.redirected(ask("prompt", "none", "max_age", "60"), w.cli().RedirectURL)
+	require.Equal(t, "login_required", silent.Get("error"))
+	for _, options := range [][]string{
+		{"prompt", "none login"}, {"prompt", "create"}, {"max_age", "-1"}, {"max_age", "1.5"}, {"max_age", "soon"}, {"signed_in_since", "x"},
+	} {
+		require.Equal(t, "invalid_request", w.redirected(ask(options...), w.cli().RedirectURL).Get("error"), "%v", options)
+	}
 }
 
 // TestStrangersAreNotSentToClients checks that a link to this server leads to no address

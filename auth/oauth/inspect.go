@@ -17,6 +17,9 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (Client, s
 	if err := form(w, r); err != nil {
 		return Client{}, "", err
 	}
+	if r.Header.Get("Authorization") == "" && r.PostForm.Get("client_id") == "" {
+		return Client{}, "", fosite.ErrInvalidClient.WithHint("The request has no credentials of a client.")
+	}
 	found, err := s.flows.AuthenticateClient(r.Context(), r, r.PostForm)
 	if err != nil {
 		return Client{}, "", err

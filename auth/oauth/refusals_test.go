@@ -52,8 +52,10 @@ func TestRedirectTricks(t *testing.T) {
 			"/callback", "javascript:alert(1)", "https:app.example/callback", "https://app.example\\@evil.example/callback",
 			"https://app.example/callback\r\nLocation: https://evil.example", " https://app.example/callback", "https://app.example/Callback",
 		}},
-		{w.public, []string{"http://127.0.0.1/cb"}, []string{
-			"http://127.0.0.1:8080/cb", "http://user@127.0.0.1/cb", "http://localhost/cb", "https://127.0.0.1/cb", "http://127.0.0.1/cb#f",
+		{w.public, []string{"http://127.0.0.1/cb", "http://127.0.0.1:8080/cb", "http://127.0.0.1:65535/cb"}, []string{
+			"http://user@127.0.0.1/cb", "http://localhost/cb", "https://127.0.0.1/cb", "http://127.0.0.1/cb#f", "http://127.0.0.1:65536/cb",
+			"http://127.0.0.1:8080/cb/", "http://127.0.0.1:8080/", "http://127.0.0.1:8080/cb?x=1", "http://[::1]:8080/cb",
+			"http://127.0.0.1:8080@evil.example/cb",
 		}},
 		{oauth.Client{ID: oauth.FirstParty}, []string{
 			"http://127.0.0.1:1/", "http://127.0.0.1:65535/callback", "http://[::1]:8080/a/b", "http://localhost:3000/callback", "http://localhost",
@@ -285,6 +287,14 @@ func TestIntrospection(t *testing.T) {
 		status, body := introspect(token.AccessToken, credentials...)
 		require.Equal(t, http.StatusUnauthorized, status, name)
 		require.Equal(t, "invalid_client", body["error"], name)
+	}
+	for _, path := range []string{"/oauth2/introspect", "/oauth2/revoke"} {
+		status, body, _ := w.post(path, url.Values{"token": {token.AccessToken}})
+		require.Equal(t, http.StatusUnauthorized, status, "no credentials")
+		require.Equal(t, "invalid_client", body["error"], "no credentials")
+		status, body, _ = w.post(path, url.Values{"token": {token.AccessToken}, "client_secret": {w.secret}}, w.app.ID, w.secret)
+		require.Equal(t, http.StatusBadRequest, status, "two ways of authentication")
+		require.Equal(t, "invalid_request", body["error"], "two ways of authentication")
 	}
 	sid := uuid.MustParse(part(t, token.AccessToken, 1)["sid"].(string))
 	require.NoError(t, w.store.RevokeSession(t.Context(), sid))

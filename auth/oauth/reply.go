@@ -27,12 +27,12 @@ type refusal struct {
 }
 
 // codes holds the error codes of the standards, to which replies are limited: RFC 6749
-// §4.1.2.1 and §5.2, and OpenID Connect Core 1.0 §3.1.2.6.
+// §4.1.2.1 and §5.2, RFC 8707 §2, and OpenID Connect Core 1.0 §3.1.2.6.
 var codes = map[string]bool{
 	"invalid_request": true, "invalid_client": true, "invalid_grant": true, "unauthorized_client": true, "unsupported_grant_type": true,
 	"invalid_scope": true, "access_denied": true, "unsupported_response_type": true, "server_error": true, "temporarily_unavailable": true,
 	"login_required": true, "consent_required": true, "request_not_supported": true, "request_uri_not_supported": true,
-	"registration_not_supported": true, "unsupported_response_mode": true,
+	"registration_not_supported": true, "unsupported_response_mode": true, "invalid_target": true,
 }
 
 // refusalOf returns the refusal for an error. The text of unexpected errors is logged and
@@ -117,7 +117,13 @@ func form(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.RawQuery != "" {
 		return fosite.ErrInvalidRequest.WithHint("Parameters belong in the body.")
 	}
-	return once(r.PostForm)
+	if err := once(r.PostForm); err != nil {
+		return err
+	}
+	if r.Header.Get("Authorization") != "" && r.PostForm.Has("client_secret") { // RFC 6749 §2.3
+		return fosite.ErrInvalidRequest.WithHint("The client authenticates in more than one way.")
+	}
+	return nil
 }
 
 // once checks that no parameter is repeated: RFC 6749 §3.1 and §3.2.

@@ -68,7 +68,9 @@ type Pages interface {
 type ConsentRequest struct {
 	Session session.Session
 	Client  Client
-	Scopes  auth.ScopeSet
+	// Org is the organisation of the first tokens; [uuid.Nil] for a person without one.
+	Org    uuid.UUID
+	Scopes auth.ScopeSet
 	// Redirect is the host that the answer is sent to.
 	Redirect string
 }

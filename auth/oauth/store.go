@@ -72,6 +72,8 @@ type exchange struct {
 	// reused reports that the grant was used before. family is its session.
 	reused bool
 	family uuid.UUID
+	// proving is the session of a code of the client, from when its verifier is checked on.
+	proving uuid.UUID
 	// ended reports that the session has ended since the grant was read.
 	ended bool
 }
@@ -289,7 +291,12 @@ func (*store) CreatePKCERequestSession(context.Context, string, fosite.Requester
 
 // GetPKCERequestSession implements pkce.PKCERequestStorage.
 func (s *store) GetPKCERequestSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
-	return s.load(ctx, session.GrantCode, signature)
+	r, err := s.load(ctx, session.GrantCode, signature)
+	if err != nil {
+		return nil, err
+	}
+	exchangeOf(ctx).proving = r.Session.(*granted).session.ID // of load
+	return r, nil
 }
 
 // DeletePKCERequestSession implements pkce.PKCERequestStorage.

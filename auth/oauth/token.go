@@ -65,6 +65,9 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, e *Event) (ses
 	default:
 		return session.Tokens{}, fosite.ErrUnsupportedGrantType
 	}
+	if err := s.checkResource(r.PostForm); err != nil {
+		return session.Tokens{}, err
+	}
 	state := &exchange{}
 	ctx := context.WithValue(r.Context(), exchangeKey{}, state)
 	tokens, err := s.exchangeGrant(ctx, r, kind, e)
@@ -81,6 +84,10 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, e *Event) (ses
 
 func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string, e *Event) (session.Tokens, error) {
 	access, err := s.flows.NewAccessRequest(ctx, r, &granted{})
+	if proving := exchangeOf(ctx).proving; err != nil && proving != uuid.Nil {
+		// Whoever has the code without its verifier gets one attempt.
+		err = errors.Join(err, s.sessions.RevokeSession(ctx, proving))
+	}
 	switch {
 	case kind == grantClient && errors.Is(err, fosite.ErrInvalidGrant): // fosite's refusal of public clients
 		return session.Tokens{}, fosite.ErrUnauthorizedClient.WithHint("The client is not that of a service account.")

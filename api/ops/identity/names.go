@@ -18,13 +18,14 @@ type NameStore interface {
 // Names returns the names that consent pages show.
 type Names struct{ Store NameStore }
 
-// Names returns the e-mail address of a person and the name of an organisation. It is for
-// pages that only this person sees, about an organisation that the person belongs to.
+// Names returns the e-mail address of a person and the name of an organisation, which is empty for
+// [uuid.Nil]. It is for pages that only this person sees, about an organisation that the person
+// belongs to.
 func (n Names) Names(ctx context.Context, user, org uuid.UUID) (email, organisation string, err error) {
 	ctx = authz.System(ctx, "names")
 	u, err := n.Store.User(ctx, catalog.UserID(user.String()))
-	if err != nil {
-		return "", "", err
+	if err != nil || org == uuid.Nil {
+		return u.Email, "", err
 	}
 	o, err := n.Store.Organisation(ctx, catalog.OrgID(org.String()))
 	return u.Email, o.Name, err

@@ -96,7 +96,8 @@ func TestPeopleSignInToProgramsInABrowser(t *testing.T) {
 		step{"open": address}, step{"url": s.URL + "/signin"}, step{"value": object{"E-mail address": owner}}, step{"focus": "Password"},
 		step{"fill": object{"Password": "not the password"}}, step{"click": "Sign in"}, step{"see": "There is a problem"},
 		step{"fill": object{"Password": firstPassword}}, step{"click": "Sign in"},
-		step{"url": p.RedirectURL}, step{"see": "Close this page."},
+		step{"see": "Allow access?"}, step{"see": "on this computer"}, step{"see": strings.TrimPrefix(p.url, "http://")}, step{"see": "Acme"},
+		step{"click": "Allow"}, step{"url": p.RedirectURL}, step{"see": "Close this page."},
 	)
 	token := p.tokens(verifier)
 	c := s.Client(token.AccessToken, s.Boot.UserID)
@@ -131,7 +132,7 @@ func (p *program) signIn(t *testing.T, s *harness.Server, password string) *oaut
 	reply := who.Submit(s.URL+"/signin", "email", owner, "password", password, "return_to", returnTo)
 	require.Equal(t, http.StatusOK, reply.Status, "%s", reply.Body)
 	require.Contains(t, html.UnescapeString(string(reply.Body)), "url="+returnTo)
-	reply = who.Open(address)
+	reply = who.Post(address, url.Values{"form_token": {who.FormToken(address)}, "decision": {"allow"}})
 	require.Equal(t, http.StatusSeeOther, reply.Status)
 	who.Open(reply.Header.Get("Location"))
 	return p.tokens(verifier)
@@ -197,7 +198,8 @@ func TestPeopleSignInAtTheirOrganisationInABrowser(t *testing.T) {
 		step{"click": "Use single sign-on"}, step{"see": "No single sign-on is known for this address."},
 		step{"fill": object{"E-mail address": strings.ToUpper(email)}}, step{"click": "Use single sign-on"},
 		step{"url": issuer}, step{"type": object{"input[name=login]": "ada", "input[name=password]": "any"}}, step{"click": "Sign-in"},
-		step{"click": "Continue"}, step{"url": p.RedirectURL}, step{"see": "Close this page."},
+		step{"click": "Continue"}, step{"see": "Allow access?"}, step{"click": "Allow"},
+		step{"url": p.RedirectURL}, step{"see": "Close this page."},
 	)
 	c := s.Client(p.tokens(verifier).AccessToken, "")
 	me := c.OK("GET", "/v1/me", nil)

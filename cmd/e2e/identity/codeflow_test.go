@@ -92,6 +92,8 @@ func TestProgramsActForPeople(t *testing.T) {
 	refusedPage := b.submit(p, url.Values{"email": {"ana@acme.example"}, "password": {"not the password at all"}})
 	require.Empty(t, refusedPage.location)
 	p = b.open(b.submit(p, url.Values{"email": {"ana@acme.example"}, "password": {firstPassword}}), s.URL)
+	require.Contains(t, string(p.body), "127.0.0.1:7777")
+	p = b.submit(p, url.Values{"decision": {"allow"}})
 	token, err := cli.Exchange(t.Context(), answered(t, p, cli.RedirectURL, s.URL).Get("code"), oauth2.VerifierOption(verifier))
 	require.NoError(t, err)
 	c := s.Client(token.AccessToken, ana.User)

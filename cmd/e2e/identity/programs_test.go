@@ -199,7 +199,7 @@ func TestProgramsFindTheServer(t *testing.T) {
 		"response type":     {object{"response_types": list{"token"}}, "invalid_client_metadata"},
 		"method":            {object{"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"},
 		"scope":             {object{"scope": "everything"}, "invalid_client_metadata"},
-		"name":              {object{"client_name": ""}, "invalid_client_metadata"},
+		"name":              {object{"client_name": "Lakewarden CLI"}, "invalid_client_metadata"},
 		"type":              {object{"client_name": 1}, "invalid_client_metadata"},
 	} {
 		wrong := object{}
@@ -213,11 +213,23 @@ func TestProgramsFindTheServer(t *testing.T) {
 		require.Equal(t, 400, reply.Status, "%s: %s", name, reply.Body)
 		require.Equal(t, c.code, reply.JSON(t)["error"], name)
 	}
-	refused(t, s.Client("", ""), 401, "unauthenticated", "POST", "/oauth2/register", body)
+	nameless := s.Admin.Call("POST", "/oauth2/register", object{"redirect_uris": list{"https://app.example/cb"}})
+	require.Equal(t, 201, nameless.Status, "%s", nameless.Body)
+	require.Equal(t, "app.example", nameless.JSON(t)["client_name"])
+	require.NotContains(t, nameless.JSON(t), "registration_client_uri", "it would need a registration_access_token")
 	weak, _ := s.Admin.NewKey(object{"scopes": list{"write"}})
-	refused(t, weak, 403, "insufficient_scope", "POST", "/oauth2/register", body)
 	narrow, _ := s.Admin.NewKey(object{"scopes": list{"users:write"}})
-	refused(t, narrow, 403, "scope_escalation", "POST", "/oauth2/register", body)
+	for _, c := range []struct {
+		by     *harness.Client
+		status int
+		code   string
+	}{{s.Client("", ""), 401, "invalid_token"}, {s.Client("made up", ""), 401, "invalid_token"}, {weak, 403, "insufficient_scope"},
+		{narrow, 403, "insufficient_scope"}} {
+		reply := c.by.Call("POST", "/oauth2/register", body)
+		require.Equal(t, c.status, reply.Status, "%s", reply.Body)
+		require.Equal(t, c.code, reply.JSON(t)["error"])
+		require.NotEmpty(t, reply.JSON(t)["error_description"])
+	}
 	stranger, _ := s.Organisation("globex")
 	require.Equal(t, 404, stranger.Call("DELETE", "/oauth2/register/"+id, nil).Status)
 	require.Equal(t, 200, s.Admin.Call("GET", "/oauth2/register/"+id, nil).Status)

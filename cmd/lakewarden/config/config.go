@@ -125,6 +125,8 @@ type Issuer struct {
 	Organisations []string `koanf:"organisations"`
 	EmailSubjects bool     `koanf:"email_subjects"`
 	Scopes        []string `koanf:"default_scopes"`
+	// TypeJWT accepts tokens of type JWT beside those of type at+jwt.
+	TypeJWT bool `koanf:"accept_typ_jwt"`
 }
 
 // Provider changes the preset of an OAuth provider. Empty fields keep those of the preset.

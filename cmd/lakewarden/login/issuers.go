@@ -11,6 +11,9 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
+// longestForeignLife bounds the life of tokens that the server cannot revoke.
+const longestForeignLife = 24 * time.Hour
+
 func issuersOf(settings config.Settings) ([]jwt.Issuer, error) {
 	out := make([]jwt.Issuer, len(settings.Issuers))
 	for i, entry := range settings.Issuers {
@@ -23,7 +26,7 @@ func issuersOf(settings config.Settings) ([]jwt.Issuer, error) {
 		}
 		out[i] = jwt.Issuer{
 			URL: entry.URL, Algorithms: entry.Algorithms, EmailSubjects: entry.EmailSubjects,
-			Keys: jwt.NewKeySet(load, time.Now), Orgless: true,
+			Keys: jwt.NewKeySet(load, time.Now), Orgless: true, AccessTokensOnly: !entry.TypeJWT, LongestLife: longestForeignLife,
 		}
 		if len(entry.Algorithms) == 0 {
 			out[i].Algorithms = []string{jwt.RS256, jwt.ES256, jwt.EdDSA}

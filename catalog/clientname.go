@@ -1,0 +1,43 @@
+package catalog
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// productName is the name that the page of consent shows for the built-in client.
+const productName = "lakewarden"
+
+// lookalikes maps letters and digits to the Latin letters of the product's name that they look like.
+var lookalikes = strings.NewReplacer(
+	"1", "l", "|", "l", "\u0131", "l", "\u04cf", "l", "\u03b9", "l", // one, bar, dotless i, palochka, iota
+	"4", "a", "@", "a", "\u0430", "a", "\u03b1", "a", "\u0251", "a",
+	"\u043a", "k", "\u03ba", "k",
+	"3", "e", "\u0435", "e", "\u03b5", "e",
+	"vv", "w", "\u051d", "w", "\u0461", "w", "\u03c9", "w",
+	"\u0433", "r", "\u0501", "d",
+	"\u043f", "n", "\u03b7", "n", "\u0578", "n",
+)
+
+// imitatesProduct reports whether a person could take a name for the product's own.
+func imitatesProduct(name string) bool {
+	letters := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '|', r == '@':
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, norm.NFKD.String(name))
+	plain := lookalikes.Replace(letters)
+	// I and l look alike in many fonts.
+	return strings.Contains(strings.ReplaceAll(plain, "i", "l"), productName)
+}
+
+func (e *FieldErrors) clientName(name string) {
+	e.text("name", name, 1, 100)
+	if imitatesProduct(name) {
+		e.add("name", "must not imitate the name of the product")
+	}
+}

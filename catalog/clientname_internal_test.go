@@ -1,0 +1,17 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestClientsDoNotImitateTheProduct(t *testing.T) {
+	for _, name := range []string{"Lakewarden", "LAKEWARDEN CLI", "The lake-warden login", "L\u0430kew\u0430rden", "L4kew4rd3n", "lakevvarden",
+		"Iakewarden", "1akewarden", "\uff2c\uff41\uff4b\uff45warden", "L\u00e1kewarden", "L a k e w a r d e n", "|akewarden"} {
+		assert.True(t, imitatesProduct(name), name)
+	}
+	for _, name := range []string{"Dashboards", "Lake", "Warden", "Lakehouse warden", "Garden lake", "\u041e\u0442\u0447\u0451\u0442\u044b", ""} {
+		assert.False(t, imitatesProduct(name), name)
+	}
+}
