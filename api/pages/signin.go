@@ -20,7 +20,8 @@ type signInData struct {
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	p.renderSignIn(w, r, formFailure{status: http.StatusOK}, query.Get("login_hint"), identity.ReturnTo(query.Get("return_to")))
+	p.renderSignIn(w, r, formFailure{status: http.StatusOK}, query.Get("login_hint"),
+		cmp.Or(identity.ReturnTo(query.Get("return_to")), identity.CallbackOf(query.Get("state"))))
 }
 
 func (p *Pages) renderSignIn(w http.ResponseWriter, r *http.Request, f formFailure, email, next string) {

@@ -95,7 +95,7 @@ func (s *strategy) GenerateAccessToken(ctx context.Context, r fosite.Requester) 
 
 // effective returns the scopes of the next access token.
 func (g *granted) effective(c Client) auth.ScopeSet {
-	scopes := g.scopes.Intersect(c.Scopes)
+	scopes := g.scopes.Intersect(c.Scopes).Intersect(g.allowed)
 	if g.narrowed != nil {
 		scopes = scopes.Intersect(*g.narrowed)
 	}
@@ -142,12 +142,12 @@ func (s *Server) Issue(ctx context.Context, of session.Session) (session.Tokens,
 	if err != nil {
 		return session.Tokens{}, err
 	}
-	org, err := s.organisation(ctx, of, client, of.Org)
-	if err != nil {
+	given := &granted{session: of, scopes: client.Scopes}
+	if given.org, given.allowed, err = s.organisation(ctx, of, client, of.Org); err != nil {
 		return session.Tokens{}, err
 	}
-	given := &granted{session: of, org: org, scopes: client.Scopes}
-	access, err := s.accessToken(ctx, given, client, given.scopes)
+	scopes := given.effective(client)
+	access, err := s.accessToken(ctx, given, client, scopes)
 	if err != nil {
 		return session.Tokens{}, err
 	}
@@ -162,24 +162,28 @@ func (s *Server) Issue(ctx context.Context, of session.Session) (session.Tokens,
 		return session.Tokens{}, err
 	}
 	return session.Tokens{AccessToken: access, TokenType: "Bearer", ExpiresIn: given.expiresIn(), RefreshToken: refresh,
-		Scope: given.scopes.String()}, nil
+		Scope: scopes.String()}, nil
 }
 
-// organisation returns the organisation that tokens of a session are for, if the user may
-// act in it. Without a wish it is the one that the client or the session is limited to.
-func (s *Server) organisation(ctx context.Context, of session.Session, client Client, wanted uuid.UUID) (uuid.UUID, error) {
-	org := wanted
+// organisation returns the organisation that tokens of a session are for, if the user may act in
+// it, and the scopes that the user's role allows there. Without a wish it is the one that the
+// client or the session is limited to. Outside organisations, where no role is, all scopes are
+// allowed.
+func (s *Server) organisation(ctx context.Context, of session.Session, client Client, wanted uuid.UUID) (org uuid.UUID,
+	allowed auth.ScopeSet, err error) {
+	org = wanted
 	for _, limit := range []uuid.UUID{client.Org, of.Org} {
 		switch {
 		case limit == uuid.Nil:
 		case org == uuid.Nil:
 			org = limit
 		case org != limit:
-			return uuid.Nil, fmt.Errorf("%w: another organisation", auth.ErrForbidden)
+			return uuid.Nil, allowed, fmt.Errorf("%w: another organisation", auth.ErrForbidden)
 		}
 	}
 	if org == uuid.Nil {
-		return org, nil
+		return org, auth.AllScopes(), nil
 	}
-	return org, s.access.Allow(ctx, of, org)
+	role, err := s.access.Allow(ctx, of, org)
+	return org, role.Scopes(), err
 }

@@ -53,7 +53,7 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		s.pages.SignIn(w, r, r.URL.Path+"?"+a.afterSignIn(r.URL), query.Get("login_hint"))
 		return
 	}
-	org, err := s.organisation(r.Context(), of, a.client.Client, a.org)
+	org, allowed, err := s.organisation(r.Context(), of, a.client.Client, a.org)
 	if err != nil {
 		s.refuse(w, r, a, of, err)
 		return
@@ -65,7 +65,7 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	approved, done := s.pages.Consent(w, r, ConsentRequest{
-		Session: of, Client: a.client.Client, Org: org, Scopes: a.scopes, Redirect: a.redirect.Host,
+		Session: of, Client: a.client.Client, Org: org, Scopes: a.scopes.Intersect(allowed), Redirect: a.redirect.Host,
 	})
 	switch {
 	case done:
@@ -247,7 +247,7 @@ func (s *Server) trusts(ctx context.Context, of session.Session, c Client) bool 
 	if of.ID == uuid.Nil {
 		return false
 	}
-	_, err := s.organisation(ctx, of, c, uuid.Nil)
+	_, _, err := s.organisation(ctx, of, c, uuid.Nil)
 	return err == nil
 }
 

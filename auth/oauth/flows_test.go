@@ -383,6 +383,15 @@ func TestProgramsGetTheScopesTheyMayHave(t *testing.T) {
 	token := w.signIn(app)
 	require.Equal(t, "tables:read tables:query", token.Extra("scope"))
 	require.Equal(t, "tables:read tables:query", w.asked[0].Scopes.String())
+	viewer := auth.RoleViewer.Scopes().String()
+	token = w.signIn(w.cli(), oauth2.SetAuthURLParam("org", w.other.String()))
+	require.Equal(t, viewer, token.Extra("scope"), "what the role allows")
+	require.Equal(t, viewer, part(t, token.AccessToken, 1)["scope"])
+	require.Equal(t, viewer, w.asked[1].Scopes.String())
+	w.roles[[2]uuid.UUID{w.other, w.ada}] = auth.RoleEditor
+	token, err := refresh(t.Context(), w.cli(), token.RefreshToken)
+	require.NoError(t, err)
+	require.Equal(t, auth.RoleEditor.Scopes().String(), token.Extra("scope"), "at the time of the token")
 	for _, scopes := range [][]string{{"users:write"}, {"tables:read", "everything"}} {
 		app.Scopes = scopes
 		got := w.redirected(w.visit(app.AuthCodeURL(state, oauth2.S256ChallengeOption("v"))), app.RedirectURL)

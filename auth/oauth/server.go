@@ -36,10 +36,10 @@ const (
 	grantClient  = "client_credentials"
 )
 
-// Access decides whether a session may act in an organisation. An error that wraps
-// [auth.ErrUnauthenticated] or [auth.ErrForbidden] is a refusal.
+// Access decides whether a session may act in an organisation, and returns the user's role there.
+// An error that wraps [auth.ErrUnauthenticated] or [auth.ErrForbidden] is a refusal.
 type Access interface {
-	Allow(ctx context.Context, of session.Session, org uuid.UUID) error
+	Allow(ctx context.Context, of session.Session, org uuid.UUID) (auth.Role, error)
 }
 
 // Keys signs access tokens with the current key.

@@ -25,6 +25,8 @@ type granted struct {
 	// org is the organisation of the tokens; [uuid.Nil] for tokens without one.
 	org    uuid.UUID
 	scopes auth.ScopeSet
+	// allowed are the scopes of the user's present role in org.
+	allowed auth.ScopeSet
 	// narrowed bounds the scopes of the next access token only.
 	narrowed *auth.ScopeSet
 	// life is that of the access token that was issued last.

@@ -138,7 +138,7 @@ func (s *Server) choose(ctx context.Context, r *http.Request, kind string, clien
 		}
 		given.narrowed = &narrowed
 	}
-	given.org, err = s.organisation(ctx, given.session, client, wanted)
+	given.org, given.allowed, err = s.organisation(ctx, given.session, client, wanted)
 	return err
 }
 
@@ -158,7 +158,7 @@ func (s *Server) startService(ctx context.Context, r *http.Request, client Clien
 	}
 	of := session.Session{User: client.Service, Org: client.Org, Client: client.ID, Method: session.MethodClient,
 		ExpiresAt: s.now().Add(serviceLife)}
-	if given.org, err = s.organisation(ctx, of, client, client.Org); err != nil {
+	if given.org, given.allowed, err = s.organisation(ctx, of, client, client.Org); err != nil {
 		if errors.Is(err, auth.ErrForbidden) || errors.Is(err, auth.ErrUnauthenticated) {
 			err = fosite.ErrUnauthorizedClient.WithHint("The service account is not a member of the organisation.").WithWrap(err)
 		}

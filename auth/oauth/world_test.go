@@ -163,21 +163,22 @@ func (w *world) Client(_ context.Context, id string) (oauth.Client, error) {
 }
 
 // Allow implements oauth.Access.
-func (w *world) Allow(_ context.Context, of session.Session, org uuid.UUID) error {
+func (w *world) Allow(_ context.Context, of session.Session, org uuid.UUID) (auth.Role, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.onAllow != nil {
 		w.onAllow()
 	}
+	role := w.roles[[2]uuid.UUID{org, of.User}]
 	switch {
 	case of.Org != uuid.Nil && of.Org != org:
-		return auth.ErrForbidden
-	case w.roles[[2]uuid.UUID{org, of.User}] == "":
-		return auth.ErrNoMember
+		return "", auth.ErrForbidden
+	case role == "":
+		return "", auth.ErrNoMember
 	case org == w.other && w.refusedAccess != nil:
-		return w.refusedAccess
+		return "", w.refusedAccess
 	}
-	return nil
+	return role, nil
 }
 
 // MemberByID implements jwt.Members.

@@ -41,7 +41,7 @@ func (e *AccessError) ProblemCode() string { return e.code }
 // Unwrap returns [auth.ErrForbidden].
 func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
 
-// Allow returns nil if a session may act in an organisation.
+// Allow returns the user's role in an organisation if a session may act there.
 //
 // It returns [auth.ErrNoMember] for a user who is not a member, and a [*AccessError] for a
 // session of another organisation, for a password where single sign-on is required, and for
@@ -49,38 +49,39 @@ func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
 // another issuer, or the domain of the user's e-mail address is no longer verified. Other
 // errors are those of the catalog; if it is unavailable, they also wrap
 // [auth.ErrUnavailable].
-func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) error {
-	err := a.decide(ctx, of, org)
+func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) (auth.Role, error) {
+	if of.Org != uuid.Nil && of.Org != org {
+		return "", &AccessError{"forbidden", "the session is limited to another organisation", org}
+	}
+	ctx = authz.System(ctx, "access")
+	member, err := a.Store.Membership(ctx, catalog.OrgID(org.String()), catalog.UserID(of.User.String()))
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		err = auth.ErrNoMember
+	case err == nil:
+		err = a.decide(ctx, of, org, member)
+	}
 	if errors.Is(err, catalog.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
-	return err
+	if err != nil {
+		return "", err
+	}
+	return auth.Role(member.Role), nil
 }
 
-func (a Access) decide(ctx context.Context, of session.Session, org uuid.UUID) error {
-	if of.Org != uuid.Nil && of.Org != org {
-		return &AccessError{"forbidden", "the session is limited to another organisation", org}
-	}
-	ctx = authz.System(ctx, "access")
-	id := catalog.OrgID(org.String())
-	member, err := a.Store.Membership(ctx, id, catalog.UserID(of.User.String()))
-	if errors.Is(err, catalog.ErrNotFound) {
-		return auth.ErrNoMember
-	}
-	if err != nil {
-		return err
-	}
+func (a Access) decide(ctx context.Context, of session.Session, org uuid.UUID, member catalog.Membership) error {
 	switch of.Method {
 	case session.MethodClient:
 		return nil
 	case session.MethodPassword:
-		_, domains, err := a.verified(ctx, id)
+		_, domains, err := a.verified(ctx, member.Org)
 		if err == nil && len(domains) > 0 {
 			err = &AccessError{"sso_required", "the organisation requires single sign-on", org}
 		}
 		return err
 	case session.MethodSSO:
-		issuer, domains, err := a.verified(ctx, id)
+		issuer, domains, err := a.verified(ctx, member.Org)
 		if err == nil && (issuer != of.Issuer || !domains[domainOf(member.Email)]) {
 			err = &AccessError{"sign_in_refused", "the organisation has ended this single sign-on", org}
 		}

@@ -46,7 +46,7 @@ func (p PasswordAccess) PasswordUsable(ctx context.Context, user catalog.UserID)
 		if err != nil {
 			return err
 		}
-		err = p.Access.Allow(ctx, session.Session{User: id, Method: session.MethodPassword}, org)
+		_, err = p.Access.Allow(ctx, session.Session{User: id, Method: session.MethodPassword}, org)
 		switch {
 		case err == nil:
 			return errUsable

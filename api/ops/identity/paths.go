@@ -2,6 +2,7 @@ package identity
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -30,9 +31,23 @@ func tokenLink(publicURL, path, token string) string {
 // maxReturnTo bounds an authorization request, in bytes.
 const maxReturnTo = 6 << 10
 
+// CallbackOf returns the path and query at which a sign-in at the server's own page continues, for a
+// program that began it by [SSO.Begin]. It returns "" for a text that is not a state.
+func CallbackOf(state string) string {
+	if !stateForm.MatchString(state) {
+		return ""
+	}
+	return SSOCallbackPath + "?state=" + state
+}
+
+var stateForm = regexp.MustCompile(`^[A-Za-z0-9_-]{16,128}$`)
+
 // ReturnTo returns the path and query at which a browser continues after a sign-in, or ""
-// for a text that is not an authorization request of this server.
+// for a text that is neither an authorization request of this server nor of [CallbackOf].
 func ReturnTo(text string) string {
+	if state, ok := strings.CutPrefix(text, SSOCallbackPath+"?state="); ok && CallbackOf(state) != "" {
+		return text
+	}
 	if len(text) > maxReturnTo || !strings.HasPrefix(text, AuthorizePath+"?") ||
 		strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '\\' || c == '#' }) {
 		return ""

@@ -280,7 +280,9 @@ func TestAccess(t *testing.T) {
 	access := identity.Access{Store: w.store}
 	org, owner := uuid.MustParse(string(w.org)), uuid.MustParse(string(w.owner))
 	allow := func(method session.Method, limit uuid.UUID) error {
-		return access.Allow(t.Context(), session.Session{User: owner, Org: limit, Method: method, Issuer: w.provider.Issuer()}, org)
+		role, err := access.Allow(t.Context(), session.Session{User: owner, Org: limit, Method: method, Issuer: w.provider.Issuer()}, org)
+		require.Equal(t, err == nil, role == auth.RoleAdmin)
+		return err
 	}
 	requireCode := func(code string, err error) {
 		t.Helper()
@@ -291,7 +293,8 @@ func TestAccess(t *testing.T) {
 	}
 	require.NoError(t, allow(session.MethodPassword, uuid.Nil))
 	requireCode("sign_in_refused", allow(session.MethodSSO, org))
-	require.ErrorIs(t, access.Allow(t.Context(), session.Session{User: uuid.New(), Method: session.MethodPassword}, org), auth.ErrNoMember)
+	_, err := access.Allow(t.Context(), session.Session{User: uuid.New(), Method: session.MethodPassword}, org)
+	require.ErrorIs(t, err, auth.ErrNoMember)
 	requireCode("forbidden", allow(session.MethodPassword, uuid.New()))
 	requireCode("forbidden", allow("unknown", uuid.Nil))
 	status, err := w.settings.Put(w.admin(), w.org, w.input())
@@ -302,8 +305,8 @@ func TestAccess(t *testing.T) {
 	require.NoError(t, err)
 	requireCode("sso_required", allow(session.MethodPassword, uuid.Nil))
 	require.NoError(t, allow(session.MethodSSO, org))
-	requireCode("sign_in_refused", access.Allow(t.Context(),
-		session.Session{User: owner, Org: org, Method: session.MethodSSO, Issuer: "https://earlier.example"}, org))
+	_, err = access.Allow(t.Context(), session.Session{User: owner, Org: org, Method: session.MethodSSO, Issuer: "https://earlier.example"}, org)
+	requireCode("sign_in_refused", err)
 	require.NoError(t, allow(session.MethodClient, org))
 	require.NoError(t, w.settings.Delete(w.admin(), w.org))
 	requireCode("sign_in_refused", allow(session.MethodSSO, org))

@@ -26,6 +26,8 @@ const (
 // Callback holds the parameters with which a provider returns, and the browser's cookie.
 type Callback struct {
 	State, Cookie, Code, Issuer string
+	// Browser is the cookie of a browser that is signed in at the server's own pages, or empty.
+	Browser string
 	// Error is the provider's refusal, or empty.
 	Error string
 }
@@ -49,11 +51,11 @@ func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, er
 	}
 	var p pending
 	err := s.Tokens.TakeToken(ctx, statePurpose, c.State, &p)
-	if err == nil && p.Org == "" {
-		err = ErrState
-	}
 	if err != nil {
 		return SSOSignIn{}, stateError(err)
+	}
+	if p.Org == "" {
+		return s.finishAtOwnPage(ctx, c.Browser)
 	}
 	got, err := s.finish(ctx, p, c, from)
 	done := SSOSignIn{Session: got.session, ReturnTo: p.ReturnTo}
@@ -62,6 +64,30 @@ func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, er
 	}
 	s.record(p.Org, got, from, err)
 	if err != nil {
+		return SSOSignIn{}, err
+	}
+	return done, nil
+}
+
+// finishAtOwnPage ends a sign-in that began for an address without a provider, after the person has
+// signed in at the server's own page. The tokens are of a session of its own, with the origin and
+// the limits of the browser's.
+func (s SSO) finishAtOwnPage(ctx context.Context, cookie string) (SSOSignIn, error) {
+	of, err := s.Browsers.Browser(ctx, cookie)
+	if err != nil {
+		return SSOSignIn{}, stateError(err)
+	}
+	created, err := s.Sessions.CreateSession(ctx, session.Session{User: of.User, Org: of.Org, Client: session.FirstParty, Method: of.Method,
+		Issuer: of.Issuer, Subject: of.Subject, ProviderSession: of.ProviderSession, ExpiresAt: clock(s.Now).Add(programLife)})
+	if err != nil {
+		return SSOSignIn{}, err
+	}
+	// What ended the user's sessions before this one existed has ended the browser's.
+	if _, err = s.Browsers.Browser(ctx, cookie); err != nil {
+		return SSOSignIn{}, errors.Join(stateError(err), s.Sessions.RevokeSession(ctx, created.ID))
+	}
+	done := SSOSignIn{Session: created}
+	if err := s.deliver(ctx, &done); err != nil {
 		return SSOSignIn{}, err
 	}
 	return done, nil

@@ -69,7 +69,7 @@ func SSORoutes(api huma.API, sso identity.SSO, logout identity.SSOLogout, door D
 		return &loginReply{SetCookie: bound.String(), Body: loginBody{authorizationURL}}, nil
 	})
 	registerCallback(api, open.With("GET", identity.SSOCallbackPath, "ssoCallback", "End a sign-in").
-		Describe("The identity provider leads the browser here. Redirects (303) to the authorization request that started the sign-in, or "+
+		Describe("The identity provider, or the server's own page, leads the browser here. Redirects (303) to the authorization request that started the sign-in, or "+
 			"returns tokens."),
 		sso, door)
 	registerBackchannel(api, open.With("POST", "/v1/auth/sso/backchannel-logout", "ssoBackchannelLogout",
@@ -92,6 +92,7 @@ func registerCallback(api huma.API, rt v1.Route, sso identity.SSO, door Door) {
 	huma.Register(api, op, func(ctx context.Context, in *callbackInput) (*huma.StreamResponse, error) {
 		done, err := sso.Finish(ctx, identity.Callback{
 			State: in.State, Cookie: door.Cookies.Read(in.request, browser.State), Code: in.Code, Issuer: in.Iss, Error: in.Error,
+			Browser: door.Cookies.Read(in.request, browser.SignedIn),
 		}, door.origin(in.request))
 		if err != nil {
 			return nil, rt.Fail(ctx, err)

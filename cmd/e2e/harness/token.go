@@ -34,7 +34,7 @@ func NewSigner(t *testing.T) Signer {
 func (s Signer) Token(claims map[string]any) string {
 	s.t.Helper()
 	sig, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: s.key, KeyID: "k1"}},
-		(&jose.SignerOptions{}).WithType("JWT"))
+		(&jose.SignerOptions{}).WithType("at+jwt"))
 	require.NoError(s.t, err)
 	raw, err := json.Marshal(claims)
 	require.NoError(s.t, err)

@@ -2,8 +2,10 @@ package identity_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,4 +176,51 @@ func TestSSOSettings(t *testing.T) {
 	}
 	require.Empty(t, s.Admin.OK("DELETE", ssoPath(s), nil))
 	s.Admin.Call("GET", ssoPath(s), nil).Problem(t, http.StatusNotFound)
+}
+
+// TestSignInsWithoutAProviderEndAtTheCallback checks that a program that begins a sign-in gets its
+// tokens whether or not the organisation has single sign-on.
+func TestSignInsWithoutAProviderEndAtTheCallback(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, nil)
+	setPassword(t, s, owner, firstPassword)
+	begin := func(b *harness.Browser) string {
+		reply := b.Send(http.MethodPost, s.URL+"/v1/auth/sso/login", `{"email":"`+owner+`"}`, "Content-Type", "application/json")
+		require.Equal(t, http.StatusOK, reply.Status, "%s", reply.Body)
+		return reply.JSON(t)["authorizationUrl"].(string)
+	}
+	// signIn signs in at the page of an address, and returns the address at which it continues.
+	returnTo := regexp.MustCompile(`name="return_to" value="([^"]*)"`)
+	signIn := func(b *harness.Browser, address string) string {
+		shown := returnTo.FindSubmatch(b.Open(address).Body)
+		require.NotNil(t, shown)
+		next := html.UnescapeString(string(shown[1]))
+		reply := b.Submit(s.URL+"/signin", "email", owner, "password", firstPassword, "return_to", next)
+		require.Equal(t, http.StatusOK, reply.Status, "%s", reply.Body)
+		require.Contains(t, html.UnescapeString(string(reply.Body)), "url="+next)
+		return s.URL + next
+	}
+	b := harness.NewBrowser(t)
+	address := begin(b)
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	callback := s.URL + "/v1/auth/sso/callback?state=" + u.Query().Get("state")
+
+	stranger := harness.NewBrowser(t)
+	require.Equal(t, callback, signIn(stranger, address))
+	refusedReply := stranger.Open(callback)
+	require.Equal(t, http.StatusBadRequest, refusedReply.Status, "it began in another browser: %s", refusedReply.Body)
+
+	require.Equal(t, callback, signIn(b, address))
+	reply := b.Open(callback)
+	require.Equal(t, http.StatusOK, reply.Status, "%s", reply.Body)
+	tokens := reply.JSON(t)
+	me := s.Client(tokens["access_token"].(string), "").OK("GET", "/v1/me", nil)
+	require.Equal(t, s.Boot.UserID, me["userId"])
+	require.Equal(t, http.StatusBadRequest, b.Open(callback).Status, "a state is used once")
+
+	out := harness.NewBrowser(t)
+	u, err = url.Parse(begin(out))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusBadRequest, out.Open(s.URL+"/v1/auth/sso/callback?state="+u.Query().Get("state")).Status, "nobody has signed in")
 }
