@@ -123,7 +123,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 		middleware.NewMetrics(deps.Metrics).Handler,
 		middleware.EmptyBodies,
 		middleware.Recover(deps.Logger),
-		middleware.Headers,
+		middleware.Headers(deps.OAuth.Issuer),
 		middleware.Pace{Streams: tables.IsStream}.Handler,
 		middleware.Sizes{Streams: tables.IsStream}.Handler,
 		middleware.BodyErrors,
@@ -267,7 +267,7 @@ func open(r chi.Router, deps Deps, spec *huma.OpenAPI) {
 // MetricsHandler serves /metrics and nothing else.
 func MetricsHandler(metrics *prometheus.Registry) http.Handler {
 	r := headRouter{chi.NewRouter()}
-	r.Use(middleware.Headers)
+	r.Use(middleware.Headers("")) // operators reach it, by an address of their own
 	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	return r
 }

@@ -1,17 +1,27 @@
 package middleware
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // Headers sets the headers that forbid browsers to interpret a reply, other than to pass
 // it to the script that requested it, and caches to store it. A handler may replace them,
-// as the page at /docs does.
-func Headers(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store")
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		h.Set("Referrer-Policy", "no-referrer")
-		next.ServeHTTP(w, r)
-	})
+// as the page at /docs does. If people reach the server by publicURL over https, browsers are told
+// not to use http for a year (RFC 6797).
+func Headers(publicURL string) func(http.Handler) http.Handler {
+	strict := strings.HasPrefix(publicURL, "https://")
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h := w.Header()
+			if strict {
+				h.Set("Strict-Transport-Security", "max-age=31536000")
+			}
+			h.Set("X-Content-Type-Options", "nosniff")
+			h.Set("Cache-Control", "no-store")
+			h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+			h.Set("Referrer-Policy", "no-referrer")
+			next.ServeHTTP(w, r)
+		})
+	}
 }

@@ -82,10 +82,14 @@ func TestUnmatchedRequests(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	w := serve(get(t, "/v1/read"), func(w http.ResponseWriter, r *http.Request) {
+	handler := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "same-origin")
 		ok(w, r)
-	}, middleware.Headers)
+	}
+	w := serve(get(t, "/v1/read"), handler, middleware.Headers("http://localhost:8080"))
+	require.Empty(t, w.Header().Get("Strict-Transport-Security"))
+	secure := serve(get(t, "/v1/read"), handler, middleware.Headers("https://lake.example"))
+	require.Equal(t, "max-age=31536000", secure.Header().Get("Strict-Transport-Security"))
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
