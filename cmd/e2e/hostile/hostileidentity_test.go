@@ -165,7 +165,12 @@ func TestHostileLinksLeadNowhere(t *testing.T) {
 		"another organisation": {"org", harness.MissingID}, "a request object": {"request", unsigned(`{"alg":"none"}`, `{}`)},
 		"a request URI": {"request_uri", w.trapURL}, "a header": {"state", "aaaaaaaa\r\nSet-Cookie: lakewarden=evil"},
 	} {
-		r := w.browser.Open(w.authorization(change...))
+		var r harness.Reply
+		if name == "a header" {
+			r = w.allow(w.authorization(change...))
+		} else {
+			r = w.browser.Open(w.authorization(change...))
+		}
 		w.refused(t, r, name, 303)
 		require.Empty(t, r.Header.Values("Set-Cookie"), name)
 		to, err := url.Parse(r.Header.Get("Location"))
@@ -176,10 +181,19 @@ func TestHostileLinksLeadNowhere(t *testing.T) {
 	}
 	for _, text := range hostileTexts() {
 		for _, name := range []string{"client_id", "redirect_uri", "response_type", "scope", "org", "response_mode"} {
-			w.refused(t, w.browser.Open(w.authorization(name, text), "Accept", "text/html"), name, 303, 400, 403)
+			w.refused(t, w.browser.Open(w.authorization(name, text), "Accept", "text/html"), name, 200, 303, 400, 403)
 		}
 	}
-	// Consent is given on the server's own page only.
+	// Consent is given on the server's own page only, and each time: a link in the owner's browser gets
+	// no code for a port of the owner's machine.
+	for range 2 {
+		r := w.browser.Open(w.authorization())
+		require.Equal(t, http.StatusOK, r.Status)
+		require.Contains(t, string(r.Body), strings.TrimPrefix(strings.TrimSuffix(loopback, "/cb"), "http://"))
+		w.allow(w.authorization())
+	}
+	silent := w.browser.Open(w.authorization("prompt", "none"))
+	require.Contains(t, silent.Header.Get("Location"), "error=consent_required")
 	app := w.authorization("client_id", w.app, "redirect_uri", "https://app.example/cb")
 	allow := url.Values{"decision": {"allow"}}
 	w.refused(t, w.browser.Post(app, allow), "no token", 403)

@@ -84,7 +84,10 @@ func newIdentityTarget(t *testing.T) *identityTarget {
 	eve := w.Member("eve@acme.example", "viewer", nil).User
 	evil := created(w.people.Person(w.Server, eve, "").Call("POST", "/v1/organisations", object{"name": "Evil"}))["id"].(string)
 	w.attacker = w.people.Person(w.Server, eve, evil)
-	w.evil = created(w.attacker.Call("POST", "/v1/organisations/"+evil+"/clients", object{"name": "Lakewarden", "public": true,
+	refused := w.attacker.Call("POST", "/v1/organisations/"+evil+"/clients", object{"name": "Lakewarden", "public": true,
+		"redirectUris": []string{"https://evil.example/cb"}, "scopes": []string{"tables:read"}})
+	require.Equal(t, http.StatusUnprocessableEntity, refused.Status, "%s", refused.Body)
+	w.evil = created(w.attacker.Call("POST", "/v1/organisations/"+evil+"/clients", object{"name": "Acme sign-in", "public": true,
 		"redirectUris": []string{"https://evil.example/cb"}, "scopes": []string{"tables:read"}}))["client"].(object)["id"].(string)
 	w.secrets = []string{ownerPassword, app["clientSecret"].(string), robot["clientSecret"].(string), w.invitation, link}
 	address, err := url.Parse(w.URL)
@@ -189,10 +192,15 @@ func (w *identityTarget) authorization(change ...string) string {
 	return w.URL + "/oauth2/authorize?" + query.Encode()
 }
 
+// allow gives the owner's consent to an authorization request.
+func (w *identityTarget) allow(request string) harness.Reply {
+	return w.browser.Post(request, url.Values{"form_token": {w.browser.FormToken(request)}, "decision": {"allow"}})
+}
+
 // code returns a code of the owner for the built-in client.
 func (w *identityTarget) code(t *testing.T) string {
 	t.Helper()
-	r := w.browser.Open(w.authorization())
+	r := w.allow(w.authorization())
 	to, err := url.Parse(r.Header.Get("Location"))
 	require.NoError(t, err)
 	require.NotEmpty(t, to.Query().Get("code"), "%d %s %s", r.Status, to, r.Body)
