@@ -57,9 +57,6 @@ type FileList struct {
 	// Deleted are the deleted rows that the files still contain. The relation omits them; row
 	// numbers of the others remain physical.
 	Deleted []DeletedRows
-	// EachFile has the types of every file's columns checked, which opens every file. Otherwise
-	// only those of the first are, and the engine converts what it can in the others.
-	EachFile bool
 	// Positions names two additional columns of the relation that hold the position of a row; zero
 	// means that there are none.
 	Positions PositionColumns
@@ -96,11 +93,6 @@ func (l *FileList) WithParts(parts [][]FieldID) *FileList {
 // types in files.
 func (l *FileList) WithWidened(names []string) *FileList {
 	return l.with(func(out *FileList) { out.Widened = names })
-}
-
-// WithEachFile returns the list with every file checked.
-func (l *FileList) WithEachFile() *FileList {
-	return l.with(func(out *FileList) { out.EachFile = true })
 }
 
 // WithDeleted returns the list without some of the rows of its files.
@@ -176,7 +168,6 @@ func (l *FileList) address() string {
 		}
 	}
 	h.text(strconv.FormatBool(l.Uniform))
-	h.text(strconv.FormatBool(l.EachFile))
 	h.number(len(l.ColumnIDs))
 	for _, id := range l.ColumnIDs {
 		h.number(id)

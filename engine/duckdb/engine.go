@@ -14,6 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
+	"github.com/lakewarden/lakewarden/engine/duckdb/scan"
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
@@ -60,6 +61,7 @@ type Engine struct {
 	turns      turns
 	trimmer    *trimmer
 	spare      *spare
+	checked    scan.Checked
 
 	mu       sync.Mutex
 	closed   bool

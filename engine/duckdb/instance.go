@@ -96,7 +96,7 @@ func openInstance(s *session, k kind) (*instance, error) {
 	}
 	return &instance{
 		owner: owner, kind: k, confines: c, inst: in, dir: dir,
-		attached: scan.NewAttachments(in, dir), views: scan.NewViews(in), copies: newBarriers(in),
+		attached: scan.NewAttachments(in, dir), views: scan.NewViews(in, &owner.checked), copies: newBarriers(in),
 		statements: native.NewStatements(in),
 	}, nil
 }

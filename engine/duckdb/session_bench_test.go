@@ -64,6 +64,48 @@ func BenchmarkPointQuery(b *testing.B) {
 	}
 }
 
+// BenchmarkManyFiles is the first statement of a session over a list of 1000 small files, whose
+// types an earlier session has checked or not, and a later statement.
+func BenchmarkManyFiles(b *testing.B) {
+	root := b.TempDir()
+	table := enginetest.NewTable(b, root, "t")
+	for i := range 1000 {
+		table.Append(b, int64(i)*1000, int64(i+1)*1000)
+	}
+	src := table.Listed()
+	st := engine.Statement{SQL: "SELECT sum(id), max(name) FROM " + src.Relation(), Sources: []engine.Source{src}}
+	open := func(b *testing.B, e engine.Engine) engine.Session {
+		s, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+		require.NoError(b, err)
+		require.NoError(b, s.Warm(context.Background()))
+		return s
+	}
+	first := func(b *testing.B, e func() engine.Engine) {
+		for b.Loop() {
+			b.StopTimer()
+			s := open(b, e())
+			b.StartTimer()
+			enginetest.Rows(b, s, st)
+			b.StopTimer()
+			require.NoError(b, s.Close())
+			b.StartTimer()
+		}
+	}
+	b.Run("unknown", func(b *testing.B) { first(b, func() engine.Engine { return newEngine(b) }) })
+	b.Run("checked", func(b *testing.B) {
+		e := newEngine(b)
+		enginetest.Rows(b, open(b, e), st)
+		first(b, func() engine.Engine { return e })
+	})
+	b.Run("warm", func(b *testing.B) {
+		s := open(b, newEngine(b))
+		enginetest.Rows(b, s, st)
+		for b.Loop() {
+			enginetest.Rows(b, s, st)
+		}
+	})
+}
+
 // BenchmarkArrow streams six million rows of five columns.
 func BenchmarkArrow(b *testing.B) {
 	e, root, _ := benchTable(b)

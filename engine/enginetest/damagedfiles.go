@@ -63,7 +63,7 @@ func (s suite) damagedFiles(t *testing.T) {
 			columns := []engine.Column{{Name: "id", Type: sqltype.BigInt, Nullable: true},
 				{Name: "name", Type: sqltype.Varchar, Nullable: true}, {Name: "sm", Type: sqltype.SmallInt, Nullable: true}}
 			for _, paths := range [][]string{{name, "whole.parquet"}, {"whole.parquet", name}} {
-				files := engine.NewFileList(columns, true, []engine.FileGroup{{Paths: paths}}).WithEachFile()
+				files := engine.NewFileList(columns, true, []engine.FileGroup{{Paths: paths}})
 				src := engine.Source{Location: root, Files: files}
 				for _, diagnose := range []bool{false, true} {
 					session := s.open(t, root)

@@ -35,6 +35,7 @@ func (s suite) fileList(t *testing.T) {
 	t.Run("Parts", s.parts)
 	t.Run("DeletedRows", s.deletedRows)
 	t.Run("PhysicalTypes", s.physicalTypes)
+	t.Run("TypePairs", s.typePairs)
 	t.Run("LegacyLists", s.legacyLists)
 	t.Run("Barrier", s.listBarrier)
 	t.Run("FilesGone", s.listFilesGone)

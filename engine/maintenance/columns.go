@@ -26,7 +26,7 @@ type columns struct {
 
 // listOf returns a list of data files without their partition values.
 func (c columns) listOf(files engine.FileGroup) *engine.FileList {
-	list := engine.NewFileList(c.list, c.uniform, []engine.FileGroup{files}).WithEachFile()
+	list := engine.NewFileList(c.list, c.uniform, []engine.FileGroup{files})
 	if c.foundByID != nil {
 		list = list.WithStored(c.list).WithColumnIDs(c.foundByID)
 	}

@@ -11,7 +11,6 @@ import (
 
 // fileForm is a schema that some files of a list share.
 type fileForm struct {
-	root *fileNode
 	// files are the numbers of the files in the list.
 	files []int
 }
@@ -22,7 +21,14 @@ type fileNode struct {
 	id       int
 	hasID    bool
 	repeated bool
+	// nanos reports a timestamp in nanoseconds.
+	nanos    bool
 	children []*fileNode
+}
+
+// hasNanos reports whether the element or one below it is a timestamp in nanoseconds.
+func (n *fileNode) hasNanos() bool {
+	return n.nanos || slices.ContainsFunc(n.children, (*fileNode).hasNanos)
 }
 
 // schemaRow is a row of DuckDB's description of a schema, which lists elements depth first.
@@ -31,29 +37,22 @@ type schemaRow struct {
 	parts int
 }
 
-// formsOf returns the different schemas of the scan's files.
-func (v *Views) formsOf(s *fileScan) ([]fileForm, error) {
-	rows := map[string][]schemaRow{}
-	texts := map[string]*strings.Builder{}
-	const sql = "SELECT file_name, name, CASE WHEN field_id IS NULL THEN '' ELSE field_id::VARCHAR END, repetition_type, " +
-		"coalesce(num_children, 0)::BIGINT, " +
-		"concat_ws(' ', type, converted_type, duckdb_type) FROM system.main.parquet_schema("
-	err := v.inst.Each(sql+native.QuoteList(s.paths)+") ORDER BY file_name, column_id", engine.Args{}, func(r engine.Row) error {
-		file := r.Text(0)
-		row := schemaRow{fileNode{name: r.Text(1), repeated: r.Text(3) == "REPEATED"}, int(r.Int64(4))}
-		if id, err := strconv.Atoi(r.Text(2)); err == nil {
-			row.id, row.hasID = id, true
-		}
-		rows[file] = append(rows[file], row)
-		if texts[file] == nil {
-			texts[file] = &strings.Builder{}
-		}
-		for col := 1; col <= 5; col++ {
-			if col != 4 {
-				texts[file].WriteString(strconv.Quote(r.Text(col)))
-			}
-		}
-		texts[file].WriteString(strconv.Itoa(row.parts) + "\n")
+// schemaElement is SQL for all of an element of a schema that decides about the types of columns.
+// Only the name can have any characters.
+const schemaElement = "concat_ws(' ', length(name), name, coalesce(field_id::VARCHAR, '-'), coalesce(repetition_type, '-'), " +
+	"coalesce(num_children, 0), type, converted_type, logical_type, duckdb_type)"
+
+// formsOf returns the different schemas of the files with the given numbers.
+func (v *Views) formsOf(s *fileScan, numbers []int) ([]fileForm, error) {
+	digests := make(map[string]string, len(numbers))
+	paths := make([]string, len(numbers))
+	for i, n := range numbers {
+		paths[i] = s.paths[n]
+	}
+	sql := "SELECT file_name, md5(string_agg(" + schemaElement + ", chr(10) ORDER BY column_id)) FROM system.main.parquet_schema(" +
+		native.QuoteList(paths) + ") GROUP BY 1"
+	err := v.inst.Each(sql, engine.Args{}, func(r engine.Row) error {
+		digests[r.Text(0)] = r.Text(1)
 		return nil
 	})
 	if err != nil {
@@ -61,25 +60,47 @@ func (v *Views) formsOf(s *fileScan) ([]fileForm, error) {
 	}
 	var forms []fileForm
 	at := map[string]int{}
-	for number, path := range s.literal {
-		of := rows[path]
-		if len(of) == 0 {
+	for _, n := range numbers {
+		digest := digests[s.literal[n]]
+		if digest == "" {
 			return nil, fileSchemaError("a file without a schema")
 		}
-		text := texts[path].String()
-		i, known := at[text]
+		i, known := at[digest]
 		if !known {
-			root, rest := tree(of)
-			if root == nil || len(rest) > 0 {
-				return nil, fileSchemaError("a file with a broken schema")
-			}
 			i = len(forms)
-			at[text] = i
-			forms = append(forms, fileForm{root: root})
+			at[digest] = i
+			forms = append(forms, fileForm{})
 		}
-		forms[i].files = append(forms[i].files, number)
+		forms[i].files = append(forms[i].files, n)
 	}
-	return slices.Clip(forms), nil
+	return forms, nil
+}
+
+// schemaOf returns the root of the schema of a file. Its children are the columns of d.
+func (v *Views) schemaOf(path string, d *native.Description) (*fileNode, error) {
+	var rows []schemaRow
+	const sql = "SELECT name, CASE WHEN field_id IS NULL THEN '' ELSE field_id::VARCHAR END, repetition_type, " +
+		"coalesce(num_children, 0)::BIGINT, coalesce(logical_type, '') FROM system.main.parquet_schema("
+	err := v.inst.Each(sql+native.QuoteList([]string{path})+") ORDER BY column_id", engine.Args{}, func(r engine.Row) error {
+		nanos := strings.HasPrefix(r.Text(4), "Timestamp") && strings.Contains(r.Text(4), "NANOS=Nano")
+		row := schemaRow{fileNode{name: r.Text(0), repeated: r.Text(2) == "REPEATED", nanos: nanos}, int(r.Int64(3))}
+		if id, err := strconv.Atoi(r.Text(1)); err == nil {
+			row.id, row.hasID = id, true
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	root, rest := tree(rows)
+	if root == nil || len(rest) > 0 {
+		return nil, fileSchemaError("a file with a broken schema")
+	}
+	if len(d.Types) != len(root.children) {
+		return nil, fileSchemaError("a file with other columns than its schema")
+	}
+	return root, nil
 }
 
 // tree builds the first element with everything below it, and returns the rows that follow;

@@ -71,11 +71,15 @@ func (v *Views) inspect(s *fileScan) error {
 			}
 		}
 	}
-	forms, err := v.formsOf(s)
-	if err != nil {
+	all := make([]int, len(s.paths))
+	for i := range all {
+		all[i] = i
+	}
+	var err error
+	if s.forms, err = v.formsOf(s, all); err != nil {
 		return err
 	}
-	for _, form := range forms {
+	for _, form := range s.forms {
 		if err := v.inspectForm(s, form); err != nil {
 			return err
 		}
@@ -103,21 +107,23 @@ func (s *fileScan) partOf(i int) *part {
 
 // inspectForm records the members in files of one form.
 func (v *Views) inspectForm(s *fileScan, form fileForm) error {
-	d, err := v.inst.Describe("SELECT * FROM " + ReadParquet(s.paths[form.files[0]:form.files[0]+1], s.options))
+	path := s.paths[form.files[0] : form.files[0]+1]
+	d, err := v.inst.Describe("SELECT * FROM " + ReadParquet(path, s.options))
 	if err != nil {
 		return err
 	}
-	if len(d.Types) != len(form.root.children) {
-		return fileSchemaError("a file with other columns than its schema")
+	root, err := v.schemaOf(path[0], d)
+	if err != nil {
+		return err
 	}
 	for i, p := range s.inside {
 		if p == nil {
 			continue
 		}
-		at := slices.IndexFunc(form.root.children, func(n *fileNode) bool {
+		at := slices.IndexFunc(root.children, func(n *fileNode) bool {
 			return s.ids != nil && n.hasID && n.id == s.ids[i] || s.ids == nil && strings.EqualFold(n.name, s.stored[i].Name)
 		})
-		if at >= 0 && !p.accept(form.root.children[at], d.Types[at], form.files, s.ids != nil) {
+		if at >= 0 && !p.accept(root.children[at], d.Types[at], form.files, s.ids != nil) {
 			return columnTypeError(s.inFile[i].Name, d.Types[at], "a file", s.inFile[i].Type)
 		}
 	}
@@ -182,7 +188,7 @@ func (p *part) accept(node *fileNode, have sqltype.Type, files []int, byID bool)
 		return have == sqltype.Variant
 	}
 	if members(p.typ) == nil {
-		return castable(have, p.typ)
+		return castable(have, p.typ) && !node.nanos
 	}
 	if !alike(have, p.typ) {
 		return false

@@ -11,7 +11,7 @@ import (
 )
 
 // fileQuery returns the SELECT that reads a list of files as the table they belong to. It
-// opens the first file.
+// opens the first file, and those whose types are not known to fit.
 //
 // deleted is the number of the list of deleted rows, zero for none; the caller drops that list
 // together with the query.
@@ -53,9 +53,7 @@ func emptyQuery(columns []engine.Column) string {
 type fileScan struct {
 	columns []engine.Column
 	uniform bool
-	// eachFile reports whether the types of every file are checked.
-	eachFile bool
-	groups   []fileGroup
+	groups  []fileGroup
 	// paths are the paths of all groups, in order.
 	paths []string
 	// inFile are the columns that files hold; the others are constants of their group. stored
@@ -74,6 +72,8 @@ type fileScan struct {
 	parts   [][]engine.FieldID
 	literal []string
 	inside  []*part
+	// forms are the different schemas of the files, if they are to be inspected.
+	forms []fileForm
 	// deletes reports whether the list has deleted rows.
 	deletes bool
 	// options are the named arguments of read_parquet.
@@ -88,7 +88,7 @@ type fileGroup struct {
 }
 
 func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
-	s := &fileScan{columns: l.Columns, uniform: l.Uniform, eachFile: l.EachFile, positions: l.Positions, widened: l.Widened,
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: l.Widened,
 		deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
 	constant := map[string]bool{}
 	for _, g := range l.Groups {

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// bindFiles inspects the first file and completes the scan's options.
+// bindFiles inspects the files and completes the scan's options.
 //
 // If the files hold the table's columns unchanged, DuckDB takes the columns of the first file
 // and casts those of the others, by name. Otherwise it is given the columns, and casts each
@@ -25,18 +25,18 @@ func (v *Views) bindFiles(s *fileScan) error {
 	if err != nil {
 		return err
 	}
-	hidden := hides(first.Has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
-	s.renamed = s.renamed || s.needsIndex() && hidden
-	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.Holds(s.inFile) {
-		return v.checkOthers(s)
-	}
 	if err := v.inspect(s); err != nil {
 		return err
 	}
-	if err := v.fit(first, s, hidden); err != nil {
+	if err := v.checkFiles(s, first); err != nil {
 		return err
 	}
-	if err := v.checkOthers(s); err != nil {
+	hidden := hides(first.Has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
+	s.renamed = s.renamed || s.needsIndex() && hidden
+	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.Holds(s.inFile) {
+		return nil
+	}
+	if err := s.setValues(); err != nil {
 		return err
 	}
 	// Without the number of rows of a file DuckDB would guess the cardinality.
@@ -62,17 +62,8 @@ const (
 
 func hides(has func(name string) bool) bool { return has(fileIndex) || has(fileRow) }
 
-// fit checks that the cast to the types in files would change no column of the first file, and
-// sets the SQL by which the table's columns follow from those. hidden reports that a column has
-// the name of a position.
-func (v *Views) fit(first *native.Description, s *fileScan, hidden bool) error {
-	if len(s.stored) == 0 {
-		return nil
-	}
-	if err := v.checkTypes(s, s.paths[0], first); err != nil {
-		return err
-	}
-	s.renamed = s.renamed || s.needsIndex() && hidden
+// setValues sets the SQL by which the table's columns follow from those in files.
+func (s *fileScan) setValues() error {
 	if !s.renamed {
 		return nil
 	}
@@ -91,29 +82,12 @@ func (v *Views) fit(first *native.Description, s *fileScan, hidden bool) error {
 	return nil
 }
 
-// checkOthers checks the columns of every file after the first, if the list asks for it.
-func (v *Views) checkOthers(s *fileScan) error {
-	if !s.eachFile {
-		return nil
-	}
-	for _, path := range s.paths[1:] {
-		d, err := v.inst.Describe("SELECT * FROM " + ReadParquet([]string{path}, s.options))
-		if err == nil {
-			err = v.checkTypes(s, path, d)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkTypes checks that the cast to the types in files would change no column of a file, and
-// records the columns that it casts.
-func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) error {
+// returns the columns that it casts.
+func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) (widened []string, err error) {
 	names, err := v.storedNames(s, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, c := range s.stored {
 		if s.partOf(i) != nil { // every file was looked into
@@ -124,9 +98,31 @@ func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) e
 				continue
 			}
 			if !castable(file.Types[j], c.Type) {
-				return columnTypeError(s.inFile[i].Name, file.Types[j], "a file", c.Type)
+				return nil, columnTypeError(s.inFile[i].Name, file.Types[j], "a file", c.Type)
 			}
-			s.widened = append(slices.Clip(s.widened), s.inFile[i].Name)
+			widened = append(widened, s.inFile[i].Name)
+		}
+	}
+	return widened, v.checkUnits(s, names, path, file)
+}
+
+// checkUnits checks that no timestamp with a zone is in nanoseconds in a file: DuckDB's reader
+// gives it the same type as one in microseconds, and cuts digits off.
+func (v *Views) checkUnits(s *fileScan, names []string, path string, file *native.Description) error {
+	zoned := func(t sqltype.Type) bool {
+		return sqltype.Contains(t, func(t sqltype.Type) bool { return t == sqltype.TimestampTZ })
+	}
+	if !slices.ContainsFunc(file.Types, zoned) {
+		return nil
+	}
+	root, err := v.schemaOf(path, file)
+	if err != nil {
+		return err
+	}
+	for j, name := range file.Names {
+		i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+		if i >= 0 && s.partOf(i) == nil && root.children[j].hasNanos() {
+			return columnTypeError(s.inFile[i].Name, sqltype.TimestampNS, "a file", s.stored[i].Type)
 		}
 	}
 	return nil

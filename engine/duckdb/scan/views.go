@@ -19,7 +19,8 @@ const maxViews = 256
 // Views are the lists of files that an instance can read, each as a view. Their names are
 // content addresses, so equal names mean equal lists.
 type Views struct {
-	inst *native.Instance
+	inst    *native.Instance
+	checked *Checked
 	// names maps the name of a view to the number of its deleted rows, 0 for none.
 	names   *simplelru.LRU[string, int64]
 	deleted deletedLists
@@ -27,9 +28,9 @@ type Views struct {
 	variants bool
 }
 
-// NewViews returns the views of an instance.
-func NewViews(in *native.Instance) *Views {
-	return &Views{inst: in, names: newRecent[int64]()}
+// NewViews returns the views of an instance. Files that are in checked are not checked again.
+func NewViews(in *native.Instance, checked *Checked) *Views {
+	return &Views{inst: in, checked: checked, names: newRecent[int64]()}
 }
 
 // Has reports whether the view of src exists, and marks it as used.

@@ -17,7 +17,7 @@ func TestOldViewsOfListsAreDropped(t *testing.T) {
 	in, err := native.Open(native.BaseConfig())
 	require.NoError(t, err)
 	defer in.Close()
-	v := NewViews(in)
+	v := NewViews(in, &Checked{})
 	list := engine.NewFileList([]engine.Column{{Name: "a", Type: sqltype.BigInt}}, true, nil)
 	source := func(i int) engine.Source {
 		return engine.Source{Location: "/lake/t", Identity: strconv.Itoa(i), Files: list}

@@ -1,0 +1,143 @@
+package scan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
+)
+
+// maxChecked bounds the files that Checked remembers, each with about fifty bytes.
+const maxChecked = 100_000
+
+// Checked remembers the files whose types fit the columns of their table. A file is never
+// changed under its name, except by repairs, so that only files without a fault are remembered.
+// The zero value is ready for use, by several instances at once.
+type Checked struct {
+	mu    sync.Mutex
+	files map[checkedFile][]string
+}
+
+// checkedFile identifies a file and the columns that it was checked for.
+type checkedFile [16]byte
+
+// widened returns the columns whose values the reader converts in a file. It returns false if the
+// file is unknown.
+func (c *Checked) widened(f checkedFile) ([]string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names, ok := c.files[f]
+	return names, ok
+}
+
+func (c *Checked) add(f checkedFile, widened []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files == nil || len(c.files) >= maxChecked {
+		c.files = make(map[checkedFile][]string)
+	}
+	c.files[f] = widened
+}
+
+// checkFiles checks that the types of every file fit those of the columns, and records the columns
+// that the reader converts. first describes the first file.
+//
+// DuckDB itself only binds the types of the first file, and converts what it can in the others: it
+// would read 1.7 as 2.
+func (v *Views) checkFiles(s *fileScan, first *native.Description) error {
+	forms, keys := s.forms, []checkedFile(nil)
+	if s.parts == nil {
+		var unknown []int
+		unknown, keys = v.unknownFiles(s)
+		switch {
+		case len(unknown) == 0:
+			return nil
+		case len(unknown) == 1:
+			forms = []fileForm{{files: unknown}}
+		default:
+			var err error
+			if forms, err = v.formsOf(s, unknown); err != nil {
+				return err
+			}
+		}
+	}
+	for _, form := range forms {
+		widened, err := v.checkForm(s, form, first)
+		if err != nil {
+			return err
+		}
+		s.widened = append(slices.Clip(s.widened), widened...)
+		for _, n := range form.files {
+			if keys != nil {
+				v.checked.add(keys[n], widened)
+			}
+		}
+	}
+	return nil
+}
+
+// checkForm checks the types of the files of one form, and returns the columns that the reader
+// converts.
+func (v *Views) checkForm(s *fileScan, form fileForm, first *native.Description) ([]string, error) {
+	at := form.files[0]
+	described := first
+	if at > 0 {
+		var err error
+		if described, err = v.inst.Describe("SELECT * FROM " + ReadParquet(s.paths[at:at+1], s.options)); err != nil {
+			return nil, err
+		}
+	}
+	return v.checkTypes(s, s.paths[at], described)
+}
+
+// unknownFiles returns the numbers of the files that were not checked yet, and the keys of all. It
+// records what is known of the others.
+func (v *Views) unknownFiles(s *fileScan) (unknown []int, keys []checkedFile) {
+	columns := s.digest()
+	keys = make([]checkedFile, len(s.paths))
+	for i, path := range s.literal {
+		keys[i] = keyOf(columns, path)
+		widened, known := v.checked.widened(keys[i])
+		if !known {
+			unknown = append(unknown, i)
+			continue
+		}
+		s.widened = append(slices.Clip(s.widened), widened...)
+	}
+	return unknown, keys
+}
+
+// digest identifies the columns of files that are checked.
+func (s *fileScan) digest() []byte {
+	h := sha256.New()
+	text := func(text string) { _, _ = io.WriteString(h, strconv.Itoa(len(text))+":"+text) }
+	text(s.options)
+	for i, c := range s.stored {
+		text(s.inFile[i].Name)
+		text(c.Name)
+		text(c.Type.String())
+		if s.ids != nil {
+			text(strconv.Itoa(s.ids[i]))
+		}
+	}
+	return h.Sum(nil)
+}
+
+// keyOf identifies a file for the given columns. A local file that was replaced is another file.
+func keyOf(columns []byte, path string) checkedFile {
+	text := append(slices.Clone(columns), path...)
+	if !sandbox.IsRemote(path) {
+		if info, err := os.Stat(path); err == nil {
+			text = binary.LittleEndian.AppendUint64(append(text, 0), uint64(info.Size()))
+			text = binary.LittleEndian.AppendUint64(text, uint64(info.ModTime().UnixNano()))
+		}
+	}
+	sum := sha256.Sum256(text)
+	return checkedFile(sum[:16])
+}
