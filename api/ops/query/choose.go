@@ -104,6 +104,9 @@ func (p *Plans) eachBatch(
 // condition caused.
 func unusable(field string, err error) error {
 	var e *engine.Error
+	if isDefect(err) { // the caller sees all of the rows
+		return engineCannot(field)
+	}
 	if errors.As(err, &e) && (e.Kind == engine.KindBind || e.Kind == engine.KindRuntime) {
 		return fault.Invalid(field, "is no condition over the partition columns, or fails on one of their values")
 	}

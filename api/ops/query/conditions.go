@@ -159,6 +159,7 @@ func (o *Service) typeOf(ctx context.Context, sql string, about rowsAsked) (name
 	if p.plan, err = bindTypes(ctx, o.Plans.parser, statement, relations); err != nil {
 		return "", err
 	}
+	p.copies = func() (*sqlguard.Plan, error) { return p.plan, nil } // it reads no rows
 	err = o.runOnce(ctx, about.key, p, o.Limits.DefaultTimeout, func(result engine.Result) (err error) {
 		name, err = onlyText(ctx, result)
 		return err

@@ -64,7 +64,7 @@ type rowsQuery struct {
 
 // FindRows runs the query in the caller's own session, under the caller's policies. take
 // reads the result, whose columns are the position of a file in the list, the row in the
-// file, and the values. The caller's session is free when FindRows returns. Errors are
+// file, and the values; it is called again if the statement is started again. The caller's session is free when FindRows returns. Errors are
 // those of [Service.Run].
 func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Result) error) (FoundRows, error) {
 	a := q.Table.Caller()
@@ -106,20 +106,27 @@ func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Re
 		return FoundRows{}, err
 	}
 	prepared.diagnose = p.basis.Whole()
-	return found, o.Tables.RefuseRun(ctx, p.basis, o.runOnce(ctx, roots.SessionKey(a), prepared, timeout, take))
+	err = o.runOnce(ctx, roots.SessionKey(a), prepared, timeout, take)
+	found.List = listOf(prepared.plan, p.positions) // of the plan that ran
+	return found, o.Tables.RefuseRun(ctx, p.basis, err)
 }
 
-// runOnce runs a prepared statement and passes its result to take.
+// runOnce runs a prepared statement and passes its result to take: twice if it is started again.
 func (o *Service) runOnce(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, take func(engine.Result) error) error {
-	held, result, err := o.launch(ctx, key, p, timeout)
-	if errors.Is(err, engine.ErrLost) {
-		held, result, err = o.launchApart(ctx, key, p, timeout)
+	type start func(context.Context, sessions.Key, *prepared, time.Duration) (*sessions.Held, engine.Result, error)
+	run := func(start start) error {
+		held, result, err := start(ctx, key, p, timeout)
+		if err != nil {
+			return err
+		}
+		defer held.Release()
+		return errors.Join(take(result), result.Close())
 	}
-	if err != nil {
-		return p.translate(ctx, err)
+	err := run(o.launch)
+	if p.again(err) {
+		err = run(o.launchApart)
 	}
-	defer held.Release()
-	return errors.Join(p.translate(ctx, take(result)), result.Close())
+	return p.translate(ctx, err)
 }
 
 func (o *Service) planPositions(ctx context.Context, p *rowsQuery, opts sqlguard.Options, roots access.VisibleRoots) (*prepared, error) {
@@ -139,7 +146,8 @@ func (o *Service) planPositions(ctx context.Context, p *rowsQuery, opts sqlguard
 	if err != nil {
 		return nil, err
 	}
-	return &prepared{statement: statement, plan: plan, parser: parser, names: p.names(nil, nil), pieces: p.pieces}, nil
+	copies := func() (*sqlguard.Plan, error) { return o.Plans.copies(ctx, statement, relations, engine.Args{}) }
+	return &prepared{statement: statement, plan: plan, copies: copies, parser: parser, names: p.names(nil, nil), pieces: p.pieces}, nil
 }
 
 // names are those of the table alone: the other names of the statement are generated.

@@ -115,6 +115,7 @@ func (o *Service) executeGenerated(
 	if err != nil {
 		return err
 	}
-	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: g.Args, parser: o.Plans.parser}
+	copies := func() (*sqlguard.Plan, error) { return o.Plans.copies(ctx, statement, relations, g.Args) }
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, copies: copies, args: g.Args, parser: o.Plans.parser}
 	return o.execute(ctx, roots.SessionKey(a), p, o.Limits.DefaultTimeout, run)
 }

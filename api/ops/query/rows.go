@@ -61,8 +61,9 @@ type Rows struct {
 var _ engine.Result = (*Rows)(nil)
 
 // Next returns the next batch or io.EOF. Errors hold no text of the engine. It ends
-// with the context of [Service.Run], whatever context it is given.
-func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
+// with the context of [Service.Run], whatever context it is given. After a defect of the engine
+// the first call starts the statement a second time.
+func (r *Rows) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if err := revocation.EndedBy(r.ctx, nil); err != nil {
 		r.err = err
 		return nil, err
@@ -74,6 +75,13 @@ func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 	}
 	if !errors.Is(err, io.EOF) {
 		r.lost = r.again != nil && r.again.wanted(err)
+		if r.lost && r.rows == 0 && isDefect(err) { // no reader has to forget rows
+			again, failed := r.Again()
+			if again {
+				return r.Next(ctx)
+			}
+			return nil, failed
+		}
 		err = r.explain(err)
 		r.err = err
 	}

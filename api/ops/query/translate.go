@@ -23,7 +23,10 @@ func (p *prepared) translate(ctx context.Context, err error) error {
 	case !errors.As(err, &e):
 		return p.pieces.blame(err)
 	case p.defect && isDefect(err):
-		return p.pieces.blame(errEngineCannot)
+		if len(p.pieces) == 0 {
+			return engineCannot("")
+		}
+		return engineCannot(p.pieces.only())
 	case e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.historical:
 		return errVacuumed
 	case e.Kind == engine.KindRuntime && len(p.pieces) > 0:
@@ -46,11 +49,14 @@ func (p *prepared) locate(ctx context.Context, e *engine.Error) refusal.Position
 	return p.statement.Locate(ctx, p.parser, p.plan.SQL, e.Position)
 }
 
-// errEngineCannot is the error for a statement that failed twice by a defect of the engine, the
-// second time over copies of the visible rows.
-var errEngineCannot = &fault.StatementError{
-	Code:    "engine_cannot",
-	Message: "the engine has a defect that this statement meets each time: write it in another form",
+// engineCannot returns the error for a statement that fails by a defect of the engine over nothing
+// but rows that the caller sees. field is the field of the request that holds the text.
+func engineCannot(field string) error {
+	return &fault.StatementError{
+		Code:    "engine_cannot",
+		Field:   field,
+		Message: "the engine has a defect that this statement meets each time: write it in another form",
+	}
 }
 
 // errVacuumed is the error for a missing file of an older version, which needs no repair.
