@@ -87,7 +87,8 @@ func (s suite) typePairs(t *testing.T) {
 				require.Equal(t, answers[0], answers[1], "%v %s as %s", stored.typ, value, want)
 				require.Equal(t, answers[0], answers[2], "%v %s as %s", stored.typ, value, want)
 				if answers[0] != "refused" {
-					require.Equal(t, plain(strings.Trim(value, `"`), stored.typ), plain(answers[0], nil), "%v %s as %s", stored.typ, value, want)
+					require.Equal(t, plain(strings.Trim(value, `"`), stored.typ), plain(answers[0], nil),
+						"%v %s as %s", stored.typ, value, want)
 					exact[want]++
 				}
 			}

@@ -86,7 +86,10 @@ func TestConditionsMeetNoFaultOfTheEngine(t *testing.T) {
 	count := func(c *harness.Client, where string) float64 {
 		return c.Rows("SELECT count(*)" + from + "WHERE " + where)[0].([]any)[0].(float64)
 	}
-	for i, where := range []string{"x IS DISTINCT FROM 1 OR x = 3", "b IS DISTINCT FROM true OR b = true", "x = 3 OR NOT (x IS NOT DISTINCT FROM 1)"} {
+	for i, where := range []string{
+		"x IS DISTINCT FROM 1 OR x = 3", "b IS DISTINCT FROM true OR b = true",
+		"x = 3 OR NOT (x IS NOT DISTINCT FROM 1)",
+	} {
 		name := "c" + string(rune('0'+i))
 		s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": name, "expr": "NOT (" + where + ")"}}})
 		rules := s.Admin.OK("GET", path+"/violations", nil)["rules"].([]any)
