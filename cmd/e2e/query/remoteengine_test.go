@@ -51,10 +51,18 @@ func TestRemoteConformance(t *testing.T) {
 // fails by cuts or hangs.
 func onRemote(t *testing.T, wrap func(objstore.Bucket) objstore.Bucket) (engine.Session, map[string]engine.Source) {
 	t.Helper()
+	return onRemoteRows(t, 1000, wrap)
+}
+
+// onRemoteRows is onRemote with the given number of rows in each file.
+func onRemoteRows(
+	t *testing.T, rows int64, wrap func(objstore.Bucket) objstore.Bucket,
+) (engine.Session, map[string]engine.Source) {
+	t.Helper()
 	root := t.TempDir()
 	table := enginetest.NewTable(t, root, "t")
-	table.Append(t, 0, 1000)
-	table.Append(t, 1000, 2000)
+	table.Append(t, 0, rows)
+	table.Append(t, rows, 2*rows)
 	store, err := file.New(root)
 	require.NoError(t, err)
 	e := mustRemote(t, wrap(store), gateway.Options{})
@@ -129,7 +137,8 @@ func TestRemoteStatementsEndWithTheirDeadline(t *testing.T) {
 func TestRemoteResultIsClosedAtOnce(t *testing.T) {
 	store := &hanging{}
 	store.off.Store(true)
-	s, sources := onRemote(t, func(b objstore.Bucket) objstore.Bucket { store.Bucket = b; return store })
+	// The files are larger than what is read with their footers.
+	s, sources := onRemoteRows(t, 1_000_000, func(b objstore.Bucket) objstore.Bucket { store.Bucket = b; return store })
 	st := harness.SumOf(sources["list"])
 	enginetest.Rows(t, s, engine.Statement{SQL: "SELECT 1 FROM " + sources["list"].Relation() + " LIMIT 0", Sources: st.Sources})
 	store.off.Store(false)
