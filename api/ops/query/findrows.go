@@ -64,8 +64,8 @@ type rowsQuery struct {
 
 // FindRows runs the query in the caller's own session, under the caller's policies. take
 // reads the result, whose columns are the position of a file in the list, the row in the
-// file, and the values; it is called again if the statement is started again. The caller's session is free when FindRows returns. Errors are
-// those of [Service.Run].
+// file, and the values; it is called again if the statement is started again. The caller's
+// session is free when FindRows returns. Errors are those of [Service.Run].
 func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Result) error) (FoundRows, error) {
 	a := q.Table.Caller()
 	view, err := memo.NewEpochView(ctx, o.Store)
