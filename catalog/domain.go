@@ -182,6 +182,11 @@ type DomainTarget struct {
 	Table           TableID
 	Domain          DomainID
 	ExpectedVersion int64
+	// Uses, unless nil, are the columns that must use the domain, no more and no fewer.
+	// Otherwise the change fails with [ErrVersionConflict]. They come from
+	// [Domains.DomainUses]. Whoever judges a change by these columns sets them, so that no
+	// other column is changed.
+	Uses []ColumnDomain
 }
 
 // ValueChangeKind is what a [ValueChange] does to a value and to its rows.
@@ -253,11 +258,11 @@ type Domains interface {
 	Domain(ctx context.Context, org OrgID, domain DomainID) (Domain, error)
 	// ListDomains lists the shared domains by name.
 	ListDomains(ctx context.Context, org OrgID, page Page) (List[Domain], error)
-	// ReplaceDomain replaces the content of a shared domain. Values that stay keep
+	// ReplaceDomain replaces the content of a shared domain, which target names. Values that stay keep
 	// their ids. It returns [ErrExists] with field name, [ErrValueChange],
 	// [ErrDomainCycle], and [ErrDomainKind] for another kind while columns use the domain.
 	// For the columns of tables that are gone, a domain of another kind is a deleted one.
-	ReplaceDomain(ctx context.Context, org OrgID, domain DomainID, expectedVersion int64, content NewDomain) (Domain, error)
+	ReplaceDomain(ctx context.Context, target DomainTarget, content NewDomain) (Domain, error)
 	// DeleteDomain removes a shared domain. It returns [ErrDomainInUse] if a column uses
 	// it, unless the table is gone: see [ColumnDomain.Deleted].
 	DeleteDomain(ctx context.Context, org OrgID, domain DomainID, expectedVersion int64) error

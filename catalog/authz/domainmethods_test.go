@@ -59,7 +59,7 @@ var domainMethods = map[string]method{
 	},
 	"ReplaceDomain": {
 		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.ReplaceDomain(ctx, f.org, f.shared.ID, 1, fixedDomain("renamed")))
+			return drop(f.store.ReplaceDomain(ctx, catalog.DomainTarget{Org: f.org, Domain: f.shared.ID, ExpectedVersion: 1}, fixedDomain("renamed")))
 		},
 		allowed: builders, denied: catalog.ErrDenied,
 	},

@@ -85,12 +85,11 @@ func (s *Store) ListDomains(ctx context.Context, org catalog.OrgID, page catalog
 }
 
 // ReplaceDomain needs domains:write in the organisation.
-func (s *Store) ReplaceDomain(ctx context.Context, org catalog.OrgID, domain catalog.DomainID, expectedVersion int64,
-	content catalog.NewDomain) (catalog.Domain, error) {
-	if err := inOrg(ctx, org, auth.ScopeDomainsWrite); err != nil {
+func (s *Store) ReplaceDomain(ctx context.Context, target catalog.DomainTarget, content catalog.NewDomain) (catalog.Domain, error) {
+	if err := inOrg(ctx, target.Org, auth.ScopeDomainsWrite); err != nil {
 		return catalog.Domain{}, err
 	}
-	return s.inner.ReplaceDomain(ctx, org, domain, expectedVersion, content)
+	return s.inner.ReplaceDomain(ctx, target, content)
 }
 
 // DeleteDomain needs domains:write in the organisation.

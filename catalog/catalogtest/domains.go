@@ -91,6 +91,11 @@ func (d domained) target(id catalog.DomainID) catalog.DomainTarget {
 	return catalog.DomainTarget{Org: d.org, Viewer: d.viewer, Table: d.table.ID, Domain: id}
 }
 
+// shared returns the target of a shared domain.
+func (d domained) shared(id catalog.DomainID, version int64) catalog.DomainTarget {
+	return catalog.DomainTarget{Org: d.org, Domain: id, ExpectedVersion: version}
+}
+
 func newValues(texts ...string) []catalog.NewDomainValue {
 	values := []catalog.NewDomainValue{}
 	for _, text := range texts {
@@ -327,7 +332,7 @@ func domainCycles(t *testing.T, w *world) {
 	require.NoError(t, err)
 	_, err = w.UseDomain(w.ctx, d.viewer, other.ID, catalog.ColumnDomainAt{Column: "z"}, shared.ID, d.owner)
 	require.NoError(t, err)
-	_, err = w.ReplaceDomain(w.ctx, d.org, shared.ID, 1, named("shared", from(d.table, "x", "")))
+	_, err = w.ReplaceDomain(w.ctx, d.shared(shared.ID, 1), named("shared", from(d.table, "x", "")))
 	require.ErrorIs(t, err, catalog.ErrDomainCycle)
 	_, err = w.UseDomain(w.ctx, d.viewer, other.ID, catalog.ColumnDomainAt{Column: "w"}, shared.ID, d.owner)
 	require.ErrorIs(t, err, catalog.ErrDomainCycle)

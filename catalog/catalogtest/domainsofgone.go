@@ -59,7 +59,7 @@ func domainsOfGone(t *testing.T, w *world) {
 
 	// A domain of another kind, and a deleted one, refuse values until the column has another.
 	w.sync(d.config, catalog.Discovery{Missing: []string{"t"}})
-	_, err = w.ReplaceDomain(w.ctx, d.org, shared.ID, catalog.AnyVersion, named("shared", from(d.table, "key", "")))
+	_, err = w.ReplaceDomain(w.ctx, d.shared(shared.ID, catalog.AnyVersion), named("shared", from(d.table, "key", "")))
 	require.NoError(t, err)
 	deleted := func() catalog.ColumnDomain {
 		t.Helper()

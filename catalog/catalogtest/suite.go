@@ -88,6 +88,7 @@ func Run(t *testing.T, config Config) {
 		{"cycles of domains", domainCycles},
 		{"values of domains", domainValues},
 		{"shared domains", sharedDomains},
+		{"uses that a change was judged by", judgedUses},
 		{"changes of values", valueChanges},
 		{"deletions of values", deletedValues},
 		{"changes of values are taken over", takenValueChanges},

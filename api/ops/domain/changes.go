@@ -226,7 +226,7 @@ func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel c
 // rewrites the rows that were committed in between. whole reports that its author sees all of
 // each table.
 func (c *Changes) complete(ctx context.Context, a caller.Identity, change *catalog.ValueChange) (rows int64, whole bool, err error) {
-	uses, err := c.domains.usesOf(ctx, a, change.Domain)
+	uses, _, err := c.domains.usesOf(ctx, a, change.Domain)
 	if err != nil {
 		return 0, false, err
 	}
@@ -265,7 +265,7 @@ func (c *Changes) complete(ctx context.Context, a caller.Identity, change *catal
 // values were allowed can break a rule with the new one. They remain, outside the domain,
 // because the change could not end otherwise.
 func (c *Changes) finish(ctx context.Context, a caller.Identity, change catalog.ValueChange) (rows int64, err error) {
-	uses, err := c.domains.usesOf(ctx, a, change.Domain)
+	uses, _, err := c.domains.usesOf(ctx, a, change.Domain)
 	if err != nil {
 		return 0, err
 	}

@@ -122,7 +122,7 @@ func (o Service) ReplaceShared(
 	if err != nil {
 		return Shared{}, err
 	}
-	uses, err := o.usesOf(ctx, a, id)
+	uses, listed, err := o.usesOf(ctx, a, id)
 	if err != nil {
 		return Shared{}, err
 	}
@@ -134,7 +134,7 @@ func (o Service) ReplaceShared(
 			return Shared{}, err
 		}
 	}
-	d, err := o.Store.ReplaceDomain(ctx, org, id, expected, content)
+	d, err := o.Store.ReplaceDomain(ctx, catalog.DomainTarget{Org: org, Domain: id, ExpectedVersion: expected, Uses: listed}, content)
 	if err != nil {
 		return Shared{}, changeError(err)
 	}

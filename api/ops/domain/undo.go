@@ -80,7 +80,7 @@ func (o Service) previousShared(ctx context.Context, org catalog.OrgID, id catal
 func (o Service) undoShared(ctx context.Context, d catalog.Domain, f catalog.NewDomain) error {
 	ctx, cancel := caller.CleanupContext(ctx)
 	defer cancel()
-	_, err := o.Store.ReplaceDomain(ctx, d.Org, d.ID, d.Version, f)
+	_, err := o.Store.ReplaceDomain(ctx, catalog.DomainTarget{Org: d.Org, Domain: d.ID, ExpectedVersion: d.Version}, f)
 	if errors.Is(err, catalog.ErrVersionConflict) || errors.Is(err, catalog.ErrNotFound) {
 		return nil
 	}

@@ -68,7 +68,7 @@ func (o Service) ofColumn(ctx context.Context, path access.Path, name string) (v
 		u.parent = parent
 	}
 	v := valued{actor: c.actor, domain: d.Domain, uses: []use{u}, column: &c.column, target: catalog.DomainTarget{
-		Org: c.actor.Org, Viewer: c.actor.Viewer, Table: c.located().ID, Domain: d.Domain.ID,
+		Org: c.actor.Org, Viewer: c.actor.Viewer, Table: c.located().ID, Domain: d.Domain.ID, Uses: []catalog.ColumnDomain{d},
 	}}
 	return o.withValues(ctx, v)
 }
@@ -87,7 +87,7 @@ func (o Service) ofShared(ctx context.Context, org catalog.OrgID, id catalog.Dom
 		return valued{}, err
 	}
 	v := valued{actor: a, domain: d, target: catalog.DomainTarget{Org: org, Viewer: a.Viewer, Domain: id}}
-	if v.uses, err = o.usesOf(ctx, a, id); err != nil {
+	if v.uses, v.target.Uses, err = o.usesOf(ctx, a, id); err != nil {
 		return v, err
 	}
 	return o.withValues(ctx, v)
@@ -103,24 +103,24 @@ func (o Service) withValues(ctx context.Context, v valued) (valued, error) {
 }
 
 // usesOf returns the columns that use a domain. Columns of tables that do not exist any
-// more are left out: no row of theirs can be read or written.
-func (o Service) usesOf(ctx context.Context, a caller.Identity, id catalog.DomainID) ([]use, error) {
-	list, err := o.Store.DomainUses(authz.System(ctx, "uses of a domain"), a.Org, id)
+// more are left out: no row of theirs can be read or written. listed are all columns, as the
+// catalog has them.
+func (o Service) usesOf(ctx context.Context, a caller.Identity, id catalog.DomainID) (uses []use, listed []catalog.ColumnDomain, err error) {
+	listed, err = o.Store.DomainUses(authz.System(ctx, "uses of a domain"), a.Org, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []use
-	for _, d := range list {
+	for _, d := range listed {
 		u, err := o.use(ctx, a, d)
 		if errors.Is(err, catalog.ErrNotFound) || errors.Is(err, access.ErrTableVanished) || errors.Is(err, access.ErrTableIdentity) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out = append(out, u)
+		uses = append(uses, u)
 	}
-	return out, nil
+	return uses, listed, nil
 }
 
 func (o Service) use(ctx context.Context, a caller.Identity, d catalog.ColumnDomain) (use, error) {

@@ -2,6 +2,7 @@ package domains
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
@@ -44,13 +45,13 @@ func (s *Store) ListDomains(ctx context.Context, org catalog.OrgID, page catalog
 }
 
 // ReplaceDomain implements [catalog.Domains].
-func (s *Store) ReplaceDomain(ctx context.Context, org catalog.OrgID, id catalog.DomainID, expectedVersion int64,
-	content catalog.NewDomain) (replaced catalog.Domain, err error) {
+func (s *Store) ReplaceDomain(ctx context.Context, t catalog.DomainTarget, content catalog.NewDomain) (replaced catalog.Domain, err error) {
 	if err := content.ValidateShared(); err != nil {
 		return replaced, err
 	}
+	org, id := t.Org, t.Domain
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
-		before, err := sharedDomainAt(ctx, tx, org, id, expectedVersion)
+		before, err := sharedDomainAt(ctx, tx, org, id, t.ExpectedVersion)
 		if err != nil {
 			return err
 		}
@@ -58,6 +59,9 @@ func (s *Store) ReplaceDomain(ctx context.Context, org catalog.OrgID, id catalog
 			return err
 		}
 		uses, err := domainUses(ctx, tx, org, id)
+		if err == nil {
+			err = compareUses(t, before, uses)
+		}
 		if err != nil {
 			return err
 		}
@@ -125,6 +129,18 @@ func (s *Store) DomainUses(ctx context.Context, org catalog.OrgID, id catalog.Do
 	return domainUses(ctx, s.db.Read(), org, id)
 }
 
+// compareUses compares the columns that use a domain with those that a change was judged by.
+func compareUses(t catalog.DomainTarget, d catalog.Domain, uses []catalog.ColumnDomain) error {
+	same := func(a, b catalog.ColumnDomain) bool {
+		return a.Table == b.Table && a.Column == b.Column && a.Parent == b.Parent
+	}
+	if t.Uses == nil || slices.EqualFunc(t.Uses, uses, same) {
+		return nil
+	}
+	return &catalog.VersionConflictError{Current: d.Version}
+}
+
+// domainUses returns the uses in the order of their tables and columns.
 func domainUses(ctx context.Context, s sqldb.Session, org catalog.OrgID, id catalog.DomainID) ([]catalog.ColumnDomain, error) {
 	return sqldb.List(ctx, s, scanColumnDomain, selectColumnDomain+" WHERE d.org_id = ? AND d.id = ? AND "+present+
 		" ORDER BY a.delta_id, a.column_name", org, id)

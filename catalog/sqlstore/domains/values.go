@@ -114,7 +114,8 @@ func insertValues(ctx context.Context, tx sqldb.Session, id catalog.DomainID, or
 }
 
 // changeValues runs fn in a transaction with a domain and its values, raises the
-// versions, and returns the changed domain.
+// versions, and returns the changed domain. The columns that use the domain must be the
+// expected ones.
 func (s *Store) changeValues(ctx context.Context, t catalog.DomainTarget,
 	fn func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error) (changed catalog.Domain, err error) {
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
@@ -124,6 +125,15 @@ func (s *Store) changeValues(ctx context.Context, t catalog.DomainTarget,
 		}
 		if !d.Listed() {
 			return catalog.ErrDomainKind
+		}
+		if t.Uses != nil {
+			uses, err := domainUses(ctx, tx, d.Org, d.ID)
+			if err == nil {
+				err = compareUses(t, d, uses)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		values, err := domainValues(ctx, tx, d.ID)
 		if err != nil {
