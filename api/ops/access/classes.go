@@ -83,60 +83,6 @@ func (o Tables) OpenChangeable(ctx context.Context, a caller.Identity, ref Ref) 
 	return Changeable{seenTable: t}, err
 }
 
-// OpenRegistration returns a table for a caller who may change it as a whole. Error:
-// [ErrPartlyVisible].
-func (o Tables) OpenRegistration(ctx context.Context, a caller.Identity, located catalog.LocatedTable) (Registration, error) {
-	r := Registration{o, a, located}
-	why, err := r.judge(ctx)
-	return r, o.note(a, located, why, err)
-}
-
-// JudgeRegistrations returns [ErrPartlyVisible] unless the caller may change each table of a
-// configuration as a whole. Without states it judges all, dropped ones included.
-func (o Tables) JudgeRegistrations(ctx context.Context, a caller.Identity, config catalog.ConfigID, states ...catalog.TableState) error {
-	filter := catalog.TableFilter{Config: config, States: states}
-	if len(states) == 0 {
-		filter.States = []catalog.TableState{
-			catalog.TableLive, catalog.TableVanished, catalog.TableDropped, catalog.TableIdentityChanged,
-		}
-	}
-	system := authz.System(ctx, "tables of a configuration")
-	var batch []catalog.LocatedTable
-	judge := func() error {
-		var governed []catalog.LocatedTable
-		for _, t := range batch {
-			governed = append(governed, governing(t)...)
-		}
-		held, err := o.currentRules(ctx, a, governed)
-		for i := 0; err == nil && i < len(batch); i++ {
-			r := Registration{o, a, batch[i]}
-			var why basis
-			why, err = r.judgeUnder(ctx, held)
-			err = o.note(a, r.located, why, err)
-		}
-		batch = batch[:0]
-		return err
-	}
-	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-		return o.store.ListTables(system, catalog.SystemViewer(a.Org), filter, page)
-	}, func(t catalog.LocatedTable) error {
-		if batch = append(batch, t); len(batch) < judgedAtOnce {
-			return nil
-		}
-		return judge()
-	})
-	if err == nil && len(batch) > 0 {
-		err = judge()
-	}
-	return err
-}
-
-// judgedAtOnce is the number of tables whose policies are read at once.
-const judgedAtOnce = 256
-
-// Located returns the table's record in the catalog.
-func (r Registration) Located() catalog.LocatedTable { return r.located }
-
 // Judge returns nil: running writes of rows are held to their basis by the watcher of running
 // work. See [Tables.CheckBasis].
 func (OwnRows) Judge(context.Context) error { return nil }
@@ -157,19 +103,30 @@ func (t WholeTable) Judge(ctx context.Context) error {
 	return err
 }
 
-// Judge returns [ErrPartlyVisible] if the caller may no longer change the whole table.
-func (r Registration) Judge(ctx context.Context) error {
-	_, err := r.judge(ctx)
-	return err
-}
-
 // Whole returns the table for a change of the whole table. The caller must see every row and
 // column unmasked, by the policies and not by the rows, or hold rls_policies:write, with which
-// it could change the policies. Error: [ErrPartlyVisible].
+// it could change the policies. In the latter case it records the change in the audit log.
+// Error: [ErrPartlyVisible].
 func (c Changeable) Whole(ctx context.Context) (WholeTable, error) {
-	why, err := c.judgeWhole(ctx)
-	return WholeTable{c.seenTable}, c.tables.note(c.caller, c.located, why, err)
+	return c.WholeFor(ctx, Changing)
 }
+
+// WholeFor is [Changeable.Whole] for a change, or for the preview of one.
+func (c Changeable) WholeFor(ctx context.Context, purpose Purpose) (WholeTable, error) {
+	why, err := c.judgeWhole(ctx)
+	return WholeTable{c.seenTable}, c.tables.note(c.caller, purpose, err, noted{c.located, why})
+}
+
+// Purpose is what a caller is judged for.
+type Purpose int
+
+const (
+	// Changing is for a change, which the caller makes if it may. The audit log has an entry
+	// about it before it is made, so that there is none without an entry.
+	Changing Purpose = iota
+	// Previewing is for a dry run, and for a judgement that is repeated before the change.
+	Previewing
+)
 
 // MayChangeWhole reports whether [Changeable.Whole] would succeed.
 func (t Table) MayChangeWhole(ctx context.Context) (bool, error) {
@@ -185,7 +142,7 @@ func (t Table) MayChangeWhole(ctx context.Context) (bool, error) {
 func (c Changeable) ForColumns(ctx context.Context, concerns func(column string) bool) (Changeable, error) {
 	c.concerns = concerns
 	why, err := c.judge(ctx)
-	return c, c.tables.note(c.caller, c.located, why, err)
+	return c, c.tables.note(c.caller, Changing, err, noted{c.located, why})
 }
 
 // basis is why a caller may change a whole table.
@@ -230,62 +187,6 @@ func (t Table) judgeWhole(ctx context.Context) (basis, error) {
 	return mayChangePolicies(t.caller, held.subject)
 }
 
-func (r Registration) judge(ctx context.Context) (basis, error) {
-	held, err := r.tables.currentRules(ctx, r.caller, governing(r.located))
-	if err != nil {
-		return seesWhole, err
-	}
-	return r.judgeUnder(ctx, held)
-}
-
-// governing returns a table once for each id whose policies govern its registration: that of the
-// table in its folder, and of the governed one that it replaced, until the replacement is adopted.
-func governing(t catalog.LocatedTable) []catalog.LocatedTable {
-	if t.State != catalog.TableIdentityChanged || t.PreviousDeltaID == "" {
-		return []catalog.LocatedTable{t}
-	}
-	replaced := t
-	replaced.DeltaID = t.PreviousDeltaID
-	return []catalog.LocatedTable{t, replaced}
-}
-
-// judgeUnder reads the table's log only if a policy could apply and the caller may not change
-// policies. The columns of a replaced table are unknown.
-func (r Registration) judgeUnder(ctx context.Context, held rules) (basis, error) {
-	ids := governing(r.located)
-	policies := held.policies.of(r.located.DeltaID)
-	if len(ids) > 1 {
-		policies = append(policies, held.policies.own(ids[1].DeltaID)...)
-	}
-	if held.policies = policies; len(policies) == 0 {
-		return seesWhole, nil
-	}
-	why, denied := mayChangePolicies(r.caller, held.subject)
-	if denied == nil {
-		return why, nil
-	}
-	if len(ids) > 1 {
-		return r.judgeUnread(held, denied)
-	}
-	snap, err := r.tables.lake.Any(ctx, r.located.StorageConfig, r.located.Path)
-	if err == nil && snap.TableID() == string(r.located.DeltaID) {
-		if (tableVersion{located: r.located, snap: snap, head: snap}).showsAll(held.policies, held.subject) {
-			return seesWhole, nil
-		}
-		return seesWhole, denied
-	}
-	return r.judgeUnread(held, denied)
-}
-
-// judgeUnread judges a table whose columns are unknown.
-func (r Registration) judgeUnread(held rules, denied error) (basis, error) {
-	whole, err := held.showAnyColumns()
-	if err == nil && !whole {
-		err = denied
-	}
-	return seesWhole, err
-}
-
 // currentRules returns the rules of the caller at the current epoch.
 func (o Tables) currentRules(ctx context.Context, a caller.Identity, tables []catalog.LocatedTable) (rules, error) {
 	ctx = authz.System(ctx, "changes of whole tables")
@@ -309,19 +210,27 @@ func mayChangePolicies(a caller.Identity, member Subject) (basis, error) {
 	return seesWhole, ErrPartlyVisible
 }
 
-// note counts refusals, and records in the audit log who changes a table of which it does not
-// see everything. It returns err.
-func (o Tables) note(a caller.Identity, t catalog.LocatedTable, why basis, err error) error {
-	switch {
-	case errors.Is(err, ErrPartlyVisible):
-		if o.denials != nil {
-			o.denials.Inc()
-		}
-	case err == nil && why == changesPolicies && o.audit != nil:
-		entry := caller.NewEntry(a, "table.changed_beyond_own_view", "table/"+string(t.DeltaID), catalog.OutcomeAllow)
-		o.audit.Record(entry)
+// noted is a table that a caller was judged about.
+type noted struct {
+	table catalog.LocatedTable
+	why   basis
+}
+
+// note counts refusals, and records in the audit log who changes tables of which it does not see
+// everything. It returns err.
+func (o Tables) note(a caller.Identity, purpose Purpose, err error, judged ...noted) error {
+	if errors.Is(err, ErrPartlyVisible) && o.denials != nil {
+		o.denials.Inc()
 	}
-	return err
+	if err != nil || purpose != Changing || o.audit == nil {
+		return err
+	}
+	for _, j := range judged {
+		if j.why == changesPolicies {
+			o.audit.Record(caller.NewEntry(a, "table.changed_beyond_own_view", "table/"+string(j.table.DeltaID), catalog.OutcomeAllow))
+		}
+	}
+	return nil
 }
 
 // newDenials registers lakewarden_partly_visible_denials_total.

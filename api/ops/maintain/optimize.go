@@ -110,7 +110,7 @@ func (o Service) optimize(ctx context.Context, t *operation.Task, path access.Pa
 // table.
 func (m *maintained) may(ctx context.Context, in Optimize) error {
 	if in.TargetBytes != 0 || in.Where != "" {
-		if err := m.needWhole(ctx); err != nil {
+		if err := m.needWhole(ctx, in.DryRun); err != nil {
 			return err
 		}
 	}

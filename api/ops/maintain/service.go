@@ -55,8 +55,12 @@ func (o Service) find(ctx context.Context, path access.Path) (maintained, error)
 }
 
 // needWhole requires the right to change the whole table. Error: access.ErrPartlyVisible.
-func (m *maintained) needWhole(ctx context.Context) error {
-	whole, err := m.Changeable.Whole(ctx)
+func (m *maintained) needWhole(ctx context.Context, dryRun bool) error {
+	purpose := access.Changing
+	if dryRun {
+		purpose = access.Previewing
+	}
+	whole, err := m.WholeFor(ctx, purpose)
 	m.rights = whole
 	return err
 }

@@ -87,7 +87,7 @@ func (v Vacuum) guard(ctx context.Context, m *maintained) error {
 	if v.Retention == nil {
 		return nil
 	}
-	if err := m.needWhole(ctx); err != nil {
+	if err := m.needWhole(ctx, v.DryRun); err != nil {
 		return err
 	}
 	switch {

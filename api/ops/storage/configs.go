@@ -64,18 +64,23 @@ type ConfigEdit struct {
 }
 
 // Update changes a configuration's name, its slug with it, and the flags of its endpoint.
-// The location cannot be changed.
+// The location cannot be changed. The slug is the schema of its tables in SQL, so that the
+// caller of another name must have the right to change each of them as a whole. Error:
+// access.ErrPartlyVisible.
 func (o Configs) Update(ctx context.Context, id catalog.ConfigID, edit ConfigEdit) (catalog.StorageConfig, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return catalog.StorageConfig{}, err
 	}
+	config, err := o.Store.StorageConfig(authz.System(ctx, "tables of a configuration"), a.Viewer, id)
+	if err == nil && edit.Name != nil && *edit.Name != config.Name {
+		err = o.Tables.JudgeRegistrations(ctx, a, config.ID)
+	}
+	if err != nil {
+		return catalog.StorageConfig{}, err
+	}
 	change, version := catalog.StorageConfigChange{Name: edit.Name}, catalog.AnyVersion
 	if len(edit.Flags) > 0 {
-		config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
-		if err != nil {
-			return config, err
-		}
 		settings, err := o.withFlags(config, edit.Flags)
 		if err != nil {
 			return config, err

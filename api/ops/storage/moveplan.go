@@ -87,7 +87,7 @@ func (o *Moves) plan(ctx context.Context, a caller.Identity, n catalog.NewMove, 
 	if err := o.outsideTables(ctx, n, ends); err != nil {
 		return movePlan{}, err
 	}
-	tables, err := o.wholeTables(ctx, a, n, ends)
+	tables, err := o.wholeTables(ctx, a, n, ends, access.Previewing)
 	if err != nil {
 		return movePlan{}, err
 	}
@@ -119,17 +119,14 @@ func (o *Moves) plan(ctx context.Context, a caller.Identity, n catalog.NewMove, 
 
 // wholeTables returns the tables at the source. The caller must have the right to change each as
 // a whole.
-func (o *Moves) wholeTables(ctx context.Context, a caller.Identity, n catalog.NewMove, ends moveEnds) ([]catalog.LocatedTable, error) {
+func (o *Moves) wholeTables(
+	ctx context.Context, a caller.Identity, n catalog.NewMove, ends moveEnds, purpose access.Purpose,
+) ([]catalog.LocatedTable, error) {
 	tables, err := o.tablesAt(ctx, n.Source, ends.source)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tables {
-		if _, err := o.Tables.OpenRegistration(ctx, a, t); err != nil {
-			return nil, err
-		}
-	}
-	return tables, nil
+	return tables, o.Tables.JudgeTables(ctx, a, tables, purpose)
 }
 
 // stillPermitted judges the rights of the caller of a move again, before its switch.
@@ -145,7 +142,7 @@ func (o *Moves) stillPermitted(ctx context.Context, a caller.Identity, n catalog
 	ctx = auth.WithPrincipal(ctx, a.Principal)
 	ends, err := o.permitted(ctx, a, n)
 	if err == nil {
-		_, err = o.wholeTables(ctx, a, n, ends)
+		_, err = o.wholeTables(ctx, a, n, ends, access.Changing)
 	}
 	return err
 }

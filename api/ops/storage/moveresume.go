@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -74,7 +75,7 @@ func (o *Moves) authorPermitted(ctx context.Context, m catalog.Move) error {
 	n := catalog.NewMove{Org: m.Org, User: m.User, Source: m.Source, Target: m.Target}
 	ends, err := o.permitted(authz.System(ctx, "author of a move"), a, n)
 	if err == nil {
-		_, err = o.wholeTables(ctx, a, n, ends)
+		_, err = o.wholeTables(ctx, a, n, ends, access.Changing)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,7 @@ func changeRoutes(w changeWorld) map[string][]change {
 
 		"attachStorageConfig": {{wholeTable, config + "/attach", object{"workspaceId": w.s.Boot.WorkspaceID}}},
 		"deleteStorageConfig": {{wholeTable, config, nil}},
+		"updateStorageConfig": {{wholeTable, config, object{"configName": "elsewhere"}}, {openToAll, config, object{}}},
 		"moveObjects": {{wholeTable, "/v1/storages/move", object{"sourceConfigId": w.config, "sourcePath": "t",
 			"destinationConfigId": w.config, "destinationPath": "moved"}}},
 		"discoverTables": {
@@ -146,7 +148,7 @@ var without = strings.Fields(`createApiKey revokeApiKey rotateApiKey logout reco
 	updateServiceAccount createServiceAccountApiKey rotateServiceAccountSecret deleteSso putSso verifyDomain createUser deleteUser
 	replaceUserAttributes updateUserRole createWorkspace deleteWorkspace updateWorkspace removeWorkspaceMember setWorkspaceMember
 	deleteOrganisation updateOrganisationConfig transferOrganisation undeleteOrganisation startQuery query createStorageConfig
-	updateStorageConfig rotateAzureCredential rotateGCSCredential rotateKindACredential rotateKindBCredential rotateS3Credential
+	rotateAzureCredential rotateGCSCredential rotateKindACredential rotateKindBCredential rotateS3Credential
 	validateStorageConfig createTable inferSchema analyzeTable explainRows adoptIdentity`)
 
 // changeWorld is a table that three people see in part, with what its routes need.
@@ -347,7 +349,7 @@ func methodOf(operation string) string {
 		return "DELETE"
 	case strings.HasPrefix(operation, "set"), strings.HasPrefix(operation, "replace"), operation == "updateColumnSettings":
 		return "PUT"
-	case strings.HasPrefix(operation, "change"), operation == "renameTable":
+	case strings.HasPrefix(operation, "change"), operation == "renameTable", operation == "updateStorageConfig":
 		return "PATCH"
 	}
 	return "POST"
@@ -430,4 +432,67 @@ func TestRegistrationsAreJudgedByEveryTableThatTheyStandFor(t *testing.T) {
 	s.Admin.OK("DELETE", s.TablePath("copied"), nil)
 	refused(ben.Call("DELETE", config, nil))
 	refused(ben.Call("POST", config+"/discover", object{"includeDropped": true}))
+}
+
+// TestDryRunsAreNotAuditedAsChanges sends each change of the whole table that can be tried out, as
+// an administrator whose own rows are filtered: the audit log has the change, and not the trials.
+func TestDryRunsAreNotAuditedAsChanges(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../docs/openapi.json")
+	require.NoError(t, err)
+	var described struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			RequestBody struct {
+				Content map[string]struct {
+					Schema struct {
+						Ref string `json:"$ref"`
+					}
+				}
+			}
+		}
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]any }
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &described))
+	var tried []string
+	for _, methods := range described.Paths {
+		for _, operation := range methods {
+			schema := strings.TrimPrefix(operation.RequestBody.Content["application/json"].Schema.Ref, "#/components/schemas/")
+			if _, ok := described.Components.Schemas[schema].Properties["dry_run"]; ok {
+				tried = append(tried, operation.OperationID)
+			}
+		}
+	}
+	w := newChangeWorld(t, func(s *harness.Server) string {
+		tenants := `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`
+		s.Policy("t", "tenant", tenants)
+		s.Table("last", `SELECT 'b' AS tenant`, nil, column{"tenant", "string"})
+		s.Policy("last", "tenant", tenants)
+		return "tenant"
+	})
+	boss := w.s.Member("boss@acme.example", "admin", map[string]string{"tenant": "a"})
+	sent := 0
+	for _, id := range tried {
+		for _, ask := range changeRoutes(w)[id] {
+			if ask.class == wholeTable {
+				ask.body.(object)["dry_run"] = true
+				r := boss.Call(methodOf(id), w.target(ask), ask.body)
+				require.NotContains(t, string(r.Body), "table_partly_visible", id)
+				sent++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, sent, 4, "vacuum, two of optimize, a move")
+	audited := func() int {
+		found := w.s.Admin.OK("GET", "/v1/organisations/"+w.s.Boot.OrganisationID+"/audit?action=table.changed_beyond_own_view", nil)
+		return len(slices.DeleteFunc(found["entries"].(list), func(e any) bool { return e.(object)["userId"] != boss.User }))
+	}
+	boss.OK("PATCH", w.s.TablePath("last"), object{"name": "end"})
+	require.Eventually(t, func() bool { return audited() > 0 }, time.Minute, 100*time.Millisecond)
+	require.Equal(t, 1, audited(), "entries have the order of events")
+	boss.OK("POST", "/v1/storages/move", object{"sourceConfigId": w.config, "sourcePath": "t", "destinationConfigId": w.config,
+		"destinationPath": "moved"})
+	require.Eventually(t, func() bool { return audited() == 2 }, time.Minute, 100*time.Millisecond, "the move itself, once")
 }
