@@ -92,6 +92,8 @@ type ClientChange struct {
 	Name         *string
 	RedirectURIs *[]string
 	Scopes       *[]string
+	// Maker is what the change is made with.
+	Maker Maker
 }
 
 // Validate returns nil or [FieldErrors].
@@ -204,6 +206,8 @@ func (n NewServiceAccount) Validate() error {
 type ServiceAccountChange struct {
 	Name   *string
 	Scopes *[]string
+	// Maker is what the change is made with.
+	Maker Maker
 }
 
 // Validate returns nil or [FieldErrors].

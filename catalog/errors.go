@@ -142,7 +142,8 @@ type DeniedError struct {
 	Scope string
 	// Reason is a stable snake_case word for refusals that do not concern a scope:
 	// "role_escalation", "not_owner", "system_only", "viewer_mismatch",
-	// "actor_mismatch", "local_storage_needs_admin", "sign_in_required", "not_attacher".
+	// "actor_mismatch", "local_storage_needs_admin", "sign_in_required", "not_attacher",
+	// "outlives_key".
 	Reason string
 }
 

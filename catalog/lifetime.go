@@ -26,7 +26,8 @@ func (e *OutlivesMakerError) Is(target error) bool { return target == ErrOutlive
 //
 // What an API key makes ends with the key: API keys, service accounts, OAuth clients, their
 // secrets and tokens, and open invitations. So does what is made with the tokens of such a
-// service account or client, in turn. What a person makes who has signed in is bound to
+// service account or client, in turn. For the same reason, they change a client or service account
+// only if it ends with the key, too. What a person makes who has signed in is bound to
 // nothing, and neither is what a key makes that the command line printed. People are no
 // credentials: they stay.
 type Maker struct {

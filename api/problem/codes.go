@@ -85,6 +85,9 @@ var Codes = []Code{
 		"The API key in use does not reach all workspaces of the key to be created or rotated."},
 	{"role_escalation", 403, "Nobody can grant a role above their own.",
 		"The requested role is above the caller's, or has scopes that the credential lacks."},
+	{"outlives_key", 403, "The change would outlive the API key in use.",
+		"What is made with a key ends with it, so a key changes only clients and service accounts that end with it; " +
+			"a person who has signed in changes the others. See docs/keys.md."},
 	{"not_owner", 403, "Only the owner can do this.", "The record belongs to another user."},
 	{"not_attacher", 403, "Only the user who attached the configuration can undo that.", "The attach was made by another user."},
 	{"sso_required", 403, "The organisation requires single sign-on.", "A password sign-in cannot be used in this organisation."},

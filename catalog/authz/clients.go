@@ -74,6 +74,7 @@ func (s *Store) UpdateClient(ctx context.Context, org catalog.OrgID, client cata
 		return catalog.Client{}, err
 	}
 	if !a.system {
+		change.Maker = a.maker()
 		if _, err := s.overScopes(ctx, a, org, client); err != nil {
 			return catalog.Client{}, err
 		}
@@ -171,6 +172,9 @@ func (s *Store) UpdateServiceAccount(ctx context.Context, org catalog.OrgID, acc
 	}
 	if err := s.overAccount(ctx, a, org, account); err != nil {
 		return none, err
+	}
+	if !a.system {
+		change.Maker = a.maker()
 	}
 	return s.inner.UpdateServiceAccount(ctx, org, account, expectedVersion, change)
 }

@@ -113,6 +113,45 @@ func lifetimes(t *testing.T, w *world) {
 		}
 	})
 
+	t.Run("changes", func(t *testing.T) {
+		k := brief()
+		m := by(of(k))
+		second := by(of(m.key))
+		n := w.newKey(org, owner)
+		n.CommandLine = true
+		printed, err := w.CreateAPIKey(w.ctx, n)
+		require.NoError(t, err)
+		uris := []string{"https://elsewhere.example/"}
+		for name, c := range map[string]struct {
+			maker   catalog.Maker
+			changed made
+			allowed bool
+		}{
+			"a person's, by a key":                               {of(k), free, false},
+			"the key's own":                                      {of(k), m, true},
+			"what its key made":                                  {of(k), second, true},
+			"the maker's, by what it made":                       {of(m.key), m, false},
+			"its own, in the second place":                       {of(m.key), second, true},
+			"another key's":                                      {of(brief()), m, false},
+			"a key's, by a person":                               {catalog.Maker{}, m, true},
+			"a person's, by a person":                            {catalog.Maker{}, free, true},
+			"a person's, by a key that the command line printed": {of(printed), free, true},
+		} {
+			for _, err := range []error{
+				drop(w.UpdateClient(w.ctx, org, c.changed.client.ID, catalog.AnyVersion, catalog.ClientChange{RedirectURIs: &uris, Maker: c.maker})),
+				drop(w.UpdateServiceAccount(w.ctx, org, c.changed.account.ID, catalog.AnyVersion, catalog.ServiceAccountChange{Maker: c.maker})),
+			} {
+				if c.allowed {
+					require.NoError(t, err, name)
+					continue
+				}
+				var denied *catalog.DeniedError
+				require.ErrorAs(t, err, &denied, name)
+				require.Equal(t, "outlives_key", denied.Reason, name)
+			}
+		}
+	})
+
 	t.Run("revocation", func(t *testing.T) {
 		k := brief()
 		m := by(of(k))

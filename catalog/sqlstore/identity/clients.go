@@ -116,11 +116,20 @@ func (s *Store) UpdateClient(ctx context.Context, org catalog.OrgID, id catalog.
 }
 
 // changeClient changes a client of the same transaction. Its tokens name their scopes, so
-// they end when it loses one.
+// they end when it loses one. The change must not outlive its maker.
 func (s *Store) changeClient(ctx context.Context, tx sqldb.Session, c catalog.Client, expectedVersion int64,
 	change catalog.ClientChange) error {
 	if err := sqldb.Compare(expectedVersion, c.Version); err != nil {
 		return err
+	}
+	bound, err := lifetimes.Of(ctx, tx, s.db.Clock(), change.Maker)
+	if err != nil {
+		return err
+	}
+	if own, err := lifetimes.Find(ctx, tx, lifetimes.Client, string(c.ID)); err != nil {
+		return err
+	} else if !own.Covers(bound) {
+		return &catalog.DeniedError{Reason: "outlives_key"}
 	}
 	if change.Name != nil {
 		c.Name = *change.Name

@@ -83,7 +83,7 @@ func (s *Store) UpdateServiceAccount(ctx context.Context, org catalog.OrgID, id 
 		if err != nil {
 			return err
 		}
-		if err := s.changeClient(ctx, tx, c, expectedVersion, catalog.ClientChange{Name: change.Name, Scopes: change.Scopes}); err != nil {
+		if err := s.changeClient(ctx, tx, c, expectedVersion, catalog.ClientChange{Name: change.Name, Scopes: change.Scopes, Maker: change.Maker}); err != nil {
 			return err
 		}
 		if change.Name != nil {

@@ -58,6 +58,11 @@ func (b Bound) And(other Bound) Bound {
 	return out
 }
 
+// Covers reports whether b is bound to every key that other is bound to.
+func (b Bound) Covers(other Bound) bool {
+	return !slices.ContainsFunc(other.keys, func(k catalog.KeyID) bool { return !slices.Contains(b.keys, k) })
+}
+
 // Without returns b without one key. The end stays.
 func (b Bound) Without(key catalog.KeyID) Bound {
 	b.keys = slices.DeleteFunc(slices.Clone(b.keys), func(k catalog.KeyID) bool { return k == key })

@@ -135,6 +135,76 @@ func TestEveryRouteThatReturnsACredentialIsClassified(t *testing.T) {
 	refused(t, key, 403, "sign_in_required", "GET", "/v1/organisations/"+s.Boot.OrganisationID+"/provider-apps/provider_one/link", nil)
 }
 
+// How a route that changes or ends a credential of others treats an API key.
+const (
+	// refusedToKeys: it changes what ends with the key in use, and nothing else.
+	refusedToKeys = "refused to keys"
+	// leavesNothing: nothing is usable after it that was not usable before.
+	leavesNothing = "leaves nothing"
+)
+
+// credentialChanges classifies the operations below those that make a credential. The ones that
+// are bound to the key are tried with [credentialRoutes].
+var credentialChanges = map[string]string{
+	"updateClient": refusedToKeys, "updateServiceAccount": refusedToKeys,
+	"rotateApiKey": boundToKey, "rotateClientSecret": boundToKey, "rotateServiceAccountSecret": boundToKey,
+	"createServiceAccountApiKey": boundToKey,
+	"revokeApiKey":               leavesNothing, "deleteClient": leavesNothing, "deleteServiceAccount": leavesNothing,
+	"deleteInvitation": leavesNothing, "deleteProviderLink": leavesNothing,
+	"acceptInvitation": withoutKey,
+}
+
+// TestKeysChangeNoCredentialThatOutlivesThem sends each change of a credential that a person made
+// with a key of ten minutes. A new route below a credential has to be classified first.
+func TestKeysChangeNoCredentialThatOutlivesThem(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	paths := map[string]string{}
+	for path, operations := range s.Admin.OK("GET", "/v1/openapi.json", nil)["paths"].(object) {
+		for method, operation := range operations.(object) {
+			if method != "get" && credentialPlace.MatchString(path) {
+				paths[operation.(object)["operationId"].(string)] = strings.ToUpper(method) + " " + path
+			}
+		}
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(credentialChanges)), slices.Collect(maps.Keys(paths)))
+
+	l := newLifetimes(t, []*harness.Server{s})
+	key, _ := s.Admin.NewKey(object{"scopes": list{"admin"}, "expires_in": "10m"})
+	second, _ := key.NewKey(object{"scopes": list{"admin"}})
+	own := &lifetimes{T: t, org: l.org}
+	own.app = l.call(key, l.path("/clients"), object{"name": "Own", "redirectUris": list{"https://app.example/"}, "scopes": list{"admin"}})
+	own.robot = l.call(key, l.path("/service-accounts"), object{"name": "Own", "role": "viewer"})
+	change := func(c *harness.Client, of *lifetimes, id string) harness.Reply {
+		method, path, _ := strings.Cut(paths[id], " ")
+		path = strings.NewReplacer("{org_id}", l.org, "{client_id}", of.app["client"].(object)["id"].(string),
+			"{account_id}", of.robot["serviceAccount"].(object)["id"].(string)).Replace(path)
+		require.NotContains(t, path, "{")
+		return c.Call(method, path, object{"name": "Changed"})
+	}
+	for id, class := range credentialChanges {
+		if class != refusedToKeys {
+			continue
+		}
+		for _, c := range []*harness.Client{key, second} {
+			code, _ := change(c, l, id).Problem(t, 403)
+			require.Equal(t, "outlives_key", code, id)
+		}
+		code, _ := change(second, own, id).Problem(t, 403)
+		require.Equal(t, "outlives_key", code, "%s: of the key that made this one", id)
+		for _, c := range []*harness.Client{key, s.Admin} {
+			require.Equal(t, 200, change(c, own, id).Status, id)
+		}
+		require.Equal(t, 200, change(s.Admin, l, id).Status, id)
+	}
+	uris := object{"redirectUris": list{"https://evil.example/"}}
+	code, _ := key.Call("PATCH", l.path("/clients/"+l.app["client"].(object)["id"].(string)), uris).Problem(t, 403)
+	require.Equal(t, "outlives_key", code)
+}
+
+// credentialPlace matches the paths of single credentials.
+var credentialPlace = regexp.MustCompile(`/(api-keys|clients|service-accounts|invitations)/|/link$`)
+
 // credential is something that was made with a key.
 type credential struct {
 	route string
