@@ -59,7 +59,8 @@ var domainMethods = map[string]method{
 	},
 	"ReplaceDomain": {
 		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.ReplaceDomain(ctx, catalog.DomainTarget{Org: f.org, Domain: f.shared.ID, ExpectedVersion: 1}, fixedDomain("renamed")))
+			at := catalog.DomainTarget{Org: f.org, Domain: f.shared.ID, ExpectedVersion: 1}
+			return drop(f.store.ReplaceDomain(ctx, at, fixedDomain("renamed")))
 		},
 		allowed: builders, denied: catalog.ErrDenied,
 	},

@@ -2,6 +2,7 @@ package authz_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -54,6 +55,10 @@ var moveMethods = func() map[string]method {
 	for name, call := range map[string]func(f *fixture, ctx context.Context) error{
 		"RecordFileDeletion": func(f *fixture, ctx context.Context) error {
 			return f.store.RecordFileDeletion(ctx, catalog.FileDeletion{Org: f.org, Place: catalog.Place{Path: "t"}})
+		},
+		"DeleteUnder": func(f *fixture, ctx context.Context) error {
+			lease, err := f.inner.BeginWrite(ctx, catalog.NewWrite{Org: f.org, Table: "t", Kind: catalog.WriteVacuum})
+			return errors.Join(err, f.store.DeleteUnder(ctx, lease, catalog.FileDeletion{Org: f.org, Place: catalog.Place{Path: "t"}}))
 		},
 		"FileDeletionsSince": func(f *fixture, ctx context.Context) error { return drop(f.store.FileDeletionsSince(ctx, 0)) },
 		"BeginMove": func(f *fixture, ctx context.Context) error {

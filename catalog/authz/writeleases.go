@@ -23,6 +23,14 @@ func (s *Store) RenewWrite(ctx context.Context, lease catalog.WriteLeaseID) erro
 	return s.inner.RenewWrite(ctx, lease)
 }
 
+// DeleteUnder is for the system, which deletes the files.
+func (s *Store) DeleteUnder(ctx context.Context, lease catalog.WriteLeaseID, deletion catalog.FileDeletion) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.DeleteUnder(ctx, lease, deletion)
+}
+
 // EndWrite is for the system, which runs the write.
 func (s *Store) EndWrite(ctx context.Context, lease catalog.WriteLeaseID) error {
 	if err := systemOnly(ctx); err != nil {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
@@ -41,6 +42,21 @@ func (s *Store) RenewWrite(ctx context.Context, id catalog.WriteLeaseID) error {
 	})
 }
 
+// DeleteUnder implements [catalog.WriteLeases].
+func (s *Store) DeleteUnder(ctx context.Context, id catalog.WriteLeaseID, d catalog.FileDeletion) error {
+	if err := d.Validate(); err != nil {
+		return err
+	}
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		changed, err := tx.Exec(ctx, `UPDATE write_leases SET deleting_config_id = ?, deleting_path = ?, deleting_kept = ?, renewed_at = ?
+			WHERE id = ?`, d.Config, d.Path, d.Kept, sqldb.Micros(s.db.Clock()), id)
+		if err == nil && changed == 0 {
+			err = catalog.ErrNotFound
+		}
+		return err
+	})
+}
+
 // EndWrite implements [catalog.WriteLeases].
 func (s *Store) EndWrite(ctx context.Context, id catalog.WriteLeaseID) error {
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
@@ -51,11 +67,44 @@ func (s *Store) EndWrite(ctx context.Context, id catalog.WriteLeaseID) error {
 
 // EndWritesOf implements [catalog.WriteLeases].
 func (s *Store) EndWritesOf(ctx context.Context, holder string) (ended int64, err error) {
+	return s.loseWrites(ctx, "holder = ? AND holder <> ''", holder)
+}
+
+// loseWrites removes the leases that a condition selects, whose holders have ended, and returns
+// their number. It first records the deletions of files that they had begun, one by one, because
+// each record has an epoch of its own.
+func (s *Store) loseWrites(ctx context.Context, condition string, args ...any) (lost int64, err error) {
+	begun, err := sqldb.List(ctx, s.db.Read(), sqldb.Value[catalog.WriteLeaseID],
+		"SELECT id FROM write_leases WHERE deleting_path IS NOT NULL AND "+condition, args...)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range begun {
+		err := s.db.Change(ctx, func(tx sqldb.Session) error {
+			d, err := sqldb.One(ctx, tx, func(r sqldb.Row) (d catalog.FileDeletion, err error) {
+				err = r.Scan(&d.Org, &d.Table, &d.Config, &d.Path, &d.Kept)
+				return d, err
+			}, "DELETE FROM write_leases WHERE id = ? AND "+condition+` AND deleting_path IS NOT NULL
+				RETURNING org_id, delta_id, deleting_config_id, deleting_path, deleting_kept`, append([]any{id}, args...)...)
+			if errors.Is(err, catalog.ErrNotFound) { // another replica has recorded it, or the holder has returned
+				return sqldb.ErrUnchanged
+			}
+			if err != nil {
+				return err
+			}
+			lost++
+			return s.insertFileDeletion(ctx, tx, d)
+		})
+		if err != nil {
+			return lost, err
+		}
+	}
 	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
-		ended, err = tx.Exec(ctx, "DELETE FROM write_leases WHERE holder = ? AND holder <> ''", holder)
+		n, err := tx.Exec(ctx, "DELETE FROM write_leases WHERE deleting_path IS NULL AND "+condition, args...)
+		lost += n
 		return err
 	})
-	return ended, err
+	return lost, err
 }
 
 // OldestWrite implements [catalog.WriteLeases].
@@ -79,9 +128,5 @@ func (s *Store) VacuumUnderWay(
 
 // ForgetWrites implements [catalog.WriteLeases].
 func (s *Store) ForgetWrites(ctx context.Context, since time.Time) (forgotten int64, err error) {
-	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
-		forgotten, err = tx.Exec(ctx, "DELETE FROM write_leases WHERE renewed_at < ?", sqldb.Micros(since))
-		return err
-	})
-	return forgotten, err
+	return s.loseWrites(ctx, "renewed_at < ?", sqldb.Micros(since))
 }

@@ -42,6 +42,9 @@ type VacuumOptions struct {
 	// Kept, if not nil, is called before files are deleted, with the oldest version that
 	// will certainly have all its files. The last call counts.
 	Kept func(version int64)
+	// Deleting, if not nil, is called before each batch of files or uploads is deleted, unless the
+	// run is dry. After an error nothing more is deleted.
+	Deleting func(context.Context) error
 	// Deleted, if not nil, is called with each batch of files that were deleted, or
 	// would be in a dry run.
 	Deleted func(files []objstore.Object)
@@ -117,6 +120,9 @@ func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
 	}
 	if opts.Kept == nil {
 		opts.Kept = func(int64) {}
+	}
+	if opts.Deleting == nil {
+		opts.Deleting = func(context.Context) error { return nil }
 	}
 	if opts.Checked == nil {
 		opts.Checked = func(int64) {}
@@ -245,6 +251,9 @@ func (v *vacuum) remove(ctx context.Context, files []objstore.Object,
 		return nil
 	}
 	if !v.opts.DryRun {
+		if err := v.opts.Deleting(ctx); err != nil {
+			return err
+		}
 		if err := v.logStart(ctx); err != nil {
 			return err
 		}

@@ -78,7 +78,8 @@ func TestColumnsThatJoinMeanwhileAreNotChangedUnjudged(t *testing.T) {
 				DomainSpec: catalog.DomainSpec{Kind: catalog.DomainFixed}, Values: []catalog.NewDomainValue{{Value: "a"}, {Value: "b"}}}, l.Org.Owner)
 			require.NoError(t, err)
 			store := &joining{Store: l.Store, join: func() {
-				_, err := l.Store.UseDomain(system, catalog.SystemViewer(l.Org.ID), made.ID, catalog.ColumnDomainAt{Column: "c"}, shared.ID, l.Org.Owner)
+				at := catalog.ColumnDomainAt{Column: "c"}
+				_, err := l.Store.UseDomain(system, catalog.SystemViewer(l.Org.ID), made.ID, at, shared.ID, l.Org.Owner)
 				require.NoError(t, err)
 			}}
 			domains := domain.Service{Store: store, Tables: l.Tables, Queries: l.Queries, Writes: l.Writes, Confirmed: l.Queries.Confirmed,

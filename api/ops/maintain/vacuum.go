@@ -107,15 +107,11 @@ var errShortRetention = fault.Invalid("retention_hours",
 // deleting announces a vacuum to restores on every replica, before it reads theirs: they are
 // refused until it has ended, and it deletes nothing until they have. A dry run needs no
 // announcement.
-func (o Service) deleting(ctx context.Context, m maintained, v Vacuum) (context.Context, func(), error) {
+func (o Service) deleting(ctx context.Context, m maintained, v Vacuum) (context.Context, *write.Lease, error) {
 	if v.DryRun {
-		return ctx, func() {}, nil
+		return ctx, nil, nil
 	}
-	deleting, lease, err := o.Leases.Begin(ctx, m.rights, catalog.WriteVacuum)
-	if err != nil {
-		return nil, nil, err
-	}
-	return deleting, lease.End, nil
+	return o.Leases.Begin(ctx, m.rights, catalog.WriteVacuum)
 }
 
 // vacuum does the work when its turn has come. It checks the caller's rights and the table
@@ -130,11 +126,13 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 	}
 	out = Vacuumed{DryRun: v.DryRun, Files: []string{}}
 	run, bytes := maintenanceRun{catalog.OperationVacuum, time.Now()}, int64(0)
-	deleting, end, err := o.deleting(ctx, m, v)
+	deleting, lease, err := o.deleting(ctx, m, v)
 	if err != nil {
 		return out, err
 	}
-	defer end()
+	if lease != nil {
+		defer lease.End()
+	}
 	gone := catalog.FileDeletion{Org: m.actor.Org, Table: m.Located().DeltaID}
 	gone.Place = catalog.Place{Config: m.Located().Config, Path: m.Located().Path}
 	files, err := maintenance.Vacuum(deleting, m.snap, maintenance.VacuumOptions{
@@ -146,7 +144,8 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 			}
 			return o.Leases.Oldest(ctx, m.actor.Org, m.Located().DeltaID)
 		},
-		Kept: func(version int64) { gone.Kept = version },
+		Kept:     func(version int64) { gone.Kept = version },
+		Deleting: func(ctx context.Context) error { return lease.Deleting(ctx, gone) },
 		Deleted: func(files []objstore.Object) {
 			for _, f := range files {
 				bytes += f.Size
@@ -163,7 +162,7 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 	if !v.DryRun {
 		// Also if this run has found nothing: an earlier one may have been interrupted after it
 		// had deleted files.
-		err = errors.Join(err, o.Deletions.Record(ctx, gone))
+		err = errors.Join(err, lease.Deleted(o.Deletions.Record(ctx, gone)))
 	}
 	if errors.Is(err, maintenance.ErrRetention) {
 		err = errShortRetention // the property has changed

@@ -65,7 +65,10 @@ func (o Files) purge(ctx context.Context, a caller.Identity, whole access.Regist
 		err = whole.Judge(deleting)
 	}
 	if err == nil {
-		err = errors.Join(maintenance.Purge(deleting, bucket), o.Deletions.Record(ctx, deletion.Purged(t)))
+		err = lease.Deleting(deleting, deletion.Purged(t))
+	}
+	if err == nil {
+		err = errors.Join(maintenance.Purge(deleting, bucket), lease.Deleted(o.Deletions.Record(ctx, deletion.Purged(t))))
 	}
 	if err != nil {
 		return write.LeaseError(deleting, err)

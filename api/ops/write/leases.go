@@ -124,6 +124,24 @@ func (l Leases) begin(
 	})}, nil
 }
 
+// Deleting records that files are going to be deleted under the lease, or others than before. If
+// the lease ends without [Lease.End], because this process does, the catalog records the deletion.
+// It returns [ErrLeaseLost] if the lease was lost: then nothing may be deleted.
+func (l *Lease) Deleting(ctx context.Context, files catalog.FileDeletion) error {
+	err := l.leases.Store.DeleteUnder(authz.System(ctx, "deleted files"), l.id, files)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return ErrLeaseLost
+	}
+	return err
+}
+
+// Deleted takes the error of recording what was deleted under the lease, and returns it. If there is
+// one, the lease is left to expire, after which the catalog records the deletion.
+func (l *Lease) Deleted(recording error) error {
+	l.left = l.left || recording != nil
+	return recording
+}
+
 // End ends the lease, after the commit or after the files of a write that failed are gone.
 // It may be called again.
 func (l *Lease) End() {

@@ -83,7 +83,8 @@ func (s *Store) UpdateServiceAccount(ctx context.Context, org catalog.OrgID, id 
 		if err != nil {
 			return err
 		}
-		if err := s.changeClient(ctx, tx, c, expectedVersion, catalog.ClientChange{Name: change.Name, Scopes: change.Scopes, Maker: change.Maker}); err != nil {
+		as := catalog.ClientChange{Name: change.Name, Scopes: change.Scopes, Maker: change.Maker}
+		if err := s.changeClient(ctx, tx, c, expectedVersion, as); err != nil {
 			return err
 		}
 		if change.Name != nil {

@@ -22,7 +22,7 @@ import (
 
 // forgetWritesEvery is the interval in which write leases of failed replicas are
 // removed.
-const forgetWritesEvery = 10 * time.Minute
+const forgetWritesEvery = time.Minute
 
 // newWriteLeases ends the leases of a killed process of this data directory, so that no
 // operation waits for them.
