@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -49,14 +51,22 @@ type memberships interface {
 
 // Author returns the member who began work that another replica resumes, with the rights of its
 // role now, except rls_policies:write: the credential, which may have lacked it, is not recorded.
-// A former member has no rights.
+// A former member has no rights. What the work needs by its scopes is asked under a context with
+// the principal, never under that of the system.
 func Author(ctx context.Context, store memberships, org catalog.OrgID, user catalog.UserID) (Identity, error) {
 	a := Identity{Org: org, User: user, Viewer: catalog.MemberViewer(org, user)}
 	member, err := store.Membership(authz.System(ctx, "author of resumed work"), org, user)
 	if errors.Is(err, catalog.ErrNotFound) {
 		return a, nil
 	}
-	a.Role = auth.Role(member.Role)
-	a.Scopes = a.Role.Scopes().Minus(auth.NewScopeSet(auth.ScopePoliciesWrite))
+	if err != nil {
+		return a, err
+	}
+	a.Method, a.AllWorkspaces, a.Role = auth.MethodAPIKey, true, auth.Role(member.Role)
+	a.Granted = auth.RoleAdmin.Scopes().Minus(auth.NewScopeSet(auth.ScopePoliciesWrite))
+	a.Scopes = a.Granted.Intersect(a.Role.Scopes())
+	if a.OrgID, err = uuid.Parse(string(org)); err == nil {
+		a.UserID, err = uuid.Parse(string(user))
+	}
 	return a, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/dml"
@@ -158,7 +159,7 @@ func (c *Changes) carry(ctx context.Context, a caller.Identity, change catalog.V
 	defer stop()
 	beating.Go(func() { c.beat(beat, change, cancel) })
 
-	rows, whole, err := c.complete(ctx, a, &change)
+	rows, whole, err := c.complete(ctx, a, &change, waited)
 	cause := context.Cause(ctx)
 	switch {
 	case err == nil || errors.Is(cause, errTakenOver):
@@ -224,8 +225,10 @@ func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel c
 
 // complete rewrites the rows, disallows the previous value, which it records in change, and
 // rewrites the rows that were committed in between. whole reports that its author sees all of
-// each table.
-func (c *Changes) complete(ctx context.Context, a caller.Identity, change *catalog.ValueChange) (rows int64, whole bool, err error) {
+// each table. If nobody waits for it, because it is resumed, the scopes of its author are judged, too.
+func (c *Changes) complete(
+	ctx context.Context, a caller.Identity, change *catalog.ValueChange, waited bool,
+) (rows int64, whole bool, err error) {
 	uses, _, err := c.domains.usesOf(ctx, a, change.Domain)
 	if err != nil {
 		return 0, false, err
@@ -234,9 +237,13 @@ func (c *Changes) complete(ctx context.Context, a caller.Identity, change *catal
 	if !change.Narrowed {
 		// Each table is judged again before its commit, and all before the change cannot be undone
 		// any more.
+		judging := ctx
+		if !waited {
+			judging = auth.WithPrincipal(ctx, a.Principal)
+		}
 		var tables []access.WholeTable
 		for _, u := range uses {
-			table, err := c.domains.wholeTable(ctx, a, u)
+			table, err := c.domains.wholeTable(judging, a, u, auth.ScopeDomainsWrite, auth.ScopeRowsUpdate)
 			if err != nil {
 				return rows, whole, err
 			}

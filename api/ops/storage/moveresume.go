@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
@@ -73,7 +74,8 @@ func (o *Moves) authorPermitted(ctx context.Context, m catalog.Move) error {
 		return err
 	}
 	n := catalog.NewMove{Org: m.Org, User: m.User, Source: m.Source, Target: m.Target}
-	ends, err := o.permitted(authz.System(ctx, "author of a move"), a, n)
+	ctx = auth.WithPrincipal(ctx, a.Principal)
+	ends, err := o.permitted(ctx, a, n)
 	if err == nil {
 		_, err = o.wholeTables(ctx, a, n, ends, access.Changing)
 	}

@@ -84,6 +84,34 @@ func TestRefusalsBecauseOfHiddenRowsAreLimited(t *testing.T) {
 	}, time.Minute, 100*time.Millisecond)
 }
 
+// TestRefusedReferencesAreCountedByValue checks that each value that a domain refuses because of
+// rows that the caller does not see counts, not only each request.
+func TestRefusedReferencesAreCountedByValue(t *testing.T) {
+	t.Parallel()
+	s, ben, _, _ := hiding(t)
+	s.Table("tried", `SELECT 1 AS id, 'SECRET-b' AS note`, nil, column{"id", "long"}, column{"note", "string"})
+	s.Admin.OK("PUT", s.TablePath("tried")+"/columns/note/domain/reference",
+		object{"table_path": "lake." + s.Schema + ".loans", "column": "note"})
+	limit := int(s.Admin.OK("GET", "/v1/limits", nil)["hidden_row_refusals_per_minute"].(float64))
+	var rows list
+	for i := range limit {
+		rows = append(rows, object{"id": i, "note": "tried " + strconv.Itoa(i)})
+	}
+	try := func(c *harness.Client) harness.Reply {
+		return c.Call("POST", s.TablePath("tried")+"/rows", object{"rows": rows})
+	}
+	refused := 0
+	for r := try(ben); r.Status != 429; r = try(ben) {
+		r.Problem(t, 422)
+		refused++
+		require.Less(t, refused, limit/2, "limit/2 requests would be far more than limit values")
+	}
+	require.Positive(t, refused)
+	for range 3 {
+		try(s.Admin).Problem(t, 422)
+	}
+}
+
 // TestChangesOfValuesAreAudited checks that an administrator can list past changes of values by
 // callers who did not see all rows.
 func TestChangesOfValuesAreAudited(t *testing.T) {
