@@ -81,6 +81,8 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.requests(ctx)
 	case KindSharing:
 		return r.sharing(ctx)
+	case KindSlow:
+		return r.slow(ctx)
 	case KindMove:
 		return r.move(ctx)
 	case KindDiscover:

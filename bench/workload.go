@@ -62,6 +62,8 @@ const (
 	// KindSharing measures when the attach of a storage configuration takes effect on open
 	// sessions.
 	KindSharing Kind = "sharing"
+	// KindSlow measures one user beside another one who reads results too slowly.
+	KindSlow Kind = "slow"
 	// KindMove compares moves between object stores with rclone.
 	KindMove Kind = "move"
 	// KindDiscover measures the discovery of many tables.
@@ -90,6 +92,8 @@ type Workload struct {
 	Bodies *Bodies `json:"bodies"`
 	// Flood is the load that runs during the statements of a flood workload.
 	Flood *Flood `json:"flood"`
+	// Slow are the readers of a slow workload.
+	Slow *SlowReaders `json:"slow"`
 	// Inference is the file of an infer workload.
 	Inference *Inference `json:"inference"`
 	// Allowed is the domain of an allowed workload.
@@ -244,7 +248,7 @@ func decodeFile(name string, into any) error {
 
 func (w Workload) validate() error {
 	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog,
-		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover,
+		KindMaintain, KindWrite, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindSlow, KindMove, KindDiscover,
 		KindAnalysis}
 	switch {
 	case w.Name == "" || w.Title == "":
@@ -265,6 +269,8 @@ func (w Workload) validate() error {
 		return errors.New("a write workload, and no other, describes a write")
 	case (w.Kind == KindBodies) != (w.Bodies != nil):
 		return errors.New("a bodies workload, and no other, has bodies")
+	case (w.Kind == KindSlow) != (w.Slow != nil):
+		return errors.New("a slow workload, and no other, describes slow readers")
 	case (w.Kind == KindFlood) != (w.Flood != nil):
 		return errors.New("a flood workload, and no other, describes a flood")
 	case (w.Kind == KindInfer) != (w.Inference != nil):
@@ -321,8 +327,8 @@ func (w Workload) validate() error {
 
 // prepared reports whether the workload reads tables that Prepare creates.
 func (w Workload) prepared() bool {
-	return !slices.Contains([]Kind{KindLog, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindMove, KindDiscover,
-		KindAnalysis}, w.Kind)
+	return !slices.Contains([]Kind{KindLog, KindBodies, KindFlood, KindInfer, KindAllowed, KindRequests, KindSharing, KindSlow, KindMove,
+		KindDiscover, KindAnalysis}, w.Kind)
 }
 
 // folder returns the folder of the workload's tables, below the data folder.
@@ -345,6 +351,10 @@ func (w Workload) settings() []string {
 	}
 	if w.Write != nil && w.Write.Operation == "insert" {
 		settings = append(settings, "LAKEWARDEN_LOG_LEVEL=debug") // logs the number of files of each check of keys
+	}
+	if w.Slow != nil {
+		settings = append(settings, fmt.Sprintf("LAKEWARDEN_SPILL_MIB=%d", slowSpillMiB),
+			fmt.Sprintf("LAKEWARDEN_SPILL_ORG_MIB=%d", slowSpillMiB/2))
 	}
 	if w.BudgetMiB > 0 {
 		settings = append(settings, fmt.Sprintf("LAKEWARDEN_MEMORY_MIB=%d", w.BudgetMiB))

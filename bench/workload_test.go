@@ -17,7 +17,7 @@ func TestWorkloads(t *testing.T) {
 		require.False(t, names[w.Name], "two workloads are called %s", w.Name)
 		names[w.Name], kinds[w.Kind] = true, true
 	}
-	require.Len(t, kinds, 21, "every kind has a workload")
+	require.Len(t, kinds, 22, "every kind has a workload")
 }
 
 func TestBodyText(t *testing.T) {
