@@ -119,6 +119,7 @@ var faultClasses = []faultClass{
 	{"sums of wide decimals", true, wideSum},
 	{"medians of wide decimals", true, wideMedian},
 	{"unions of joins", true, unionJoins},
+	{"rows among those of a subquery", false, rowsIn},
 	{"mixed", false, mixed},
 }
 
@@ -228,6 +229,15 @@ func distinctFrom(g *generator) statement {
 	}
 	return statement{text: fmt.Sprintf("SELECT id FROM nums WHERE %s OR (%s AND %s)", g.of(test(), "n = 1", "i = 3", "b IS TRUE"),
 		g.of(test(), "b IS NOT TRUE", "n IS DISTINCT FROM 1"), g.condition())}
+}
+
+func rowsIn(g *generator) statement {
+	a, b := g.of("g", "n", "s"), g.of("b", "i", "n")
+	condition := g.of("x.i > 2", "x.id < 300", "x.n IS NULL OR x.g = 1")
+	form := "SELECT q.id FROM nums q WHERE %s" + g.of("", " OR q.g = 2", " AND q.id < 5000")
+	in := fmt.Sprintf("(q.%s, q.%s) IN (SELECT x.%s, x.%s FROM nums x WHERE %s)", a, b, a, b, condition)
+	exists := fmt.Sprintf("EXISTS (SELECT 1 FROM nums x WHERE (%s) AND q.%s = x.%s AND q.%s = x.%s)", condition, a, a, b, b)
+	return statement{text: fmt.Sprintf(form, in), exact: fmt.Sprintf(form, exists)}
 }
 
 func wideSum(g *generator) statement {

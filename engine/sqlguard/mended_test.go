@@ -48,3 +48,30 @@ func TestMendedStatementsKeepNamesAndTypes(t *testing.T) {
 		require.Equal(t, refusal.CodeArgument, codeOf(err), text)
 	}
 }
+
+// TestRowsAreComparedWithSubqueriesAsConditionsOnly checks what the engine would answer wrongly if a
+// row of the subquery has a NULL.
+func TestRowsAreComparedWithSubqueriesAsConditionsOnly(t *testing.T) {
+	w := newWorld(t, []string{
+		"CREATE TABLE t AS SELECT i AS id, i % 3 AS g, CASE WHEN i % 5 > 0 THEN i % 4 END AS h FROM range(50) r(i)",
+	}, map[string]string{"t": "t.id < 20"})
+	const some = "(SELECT g, h FROM t WHERE id > 9)"
+	for _, text := range []string{
+		"SELECT id FROM t WHERE (g, h) IN " + some, "SELECT id FROM t WHERE id < 5 OR (g = 1 AND (g, h) IN " + some + ")",
+		"SELECT a.id FROM t a JOIN t b ON a.id = b.id AND (a.g, b.h) IN " + some, "SELECT g, h FROM t GROUP BY g, h HAVING (g, h) IN " + some,
+		"SELECT id FROM t WHERE (g, h) IN ((1, 2), (2, NULL))", "SELECT id FROM t WHERE g NOT IN (SELECT h FROM t WHERE h IS NOT NULL)",
+	} {
+		t.Run(text, func(t *testing.T) { w.compare(t, text) })
+	}
+	for _, text := range []string{
+		"SELECT id FROM t WHERE (g, h) NOT IN " + some, "SELECT id FROM t WHERE NOT (id > 3 AND (g, h) IN " + some + ")",
+		"SELECT (g, h) IN " + some + " FROM t", "SELECT id FROM t WHERE ((g, h) IN " + some + ") IS NULL",
+		"SELECT id FROM t WHERE (g, h) <> ALL " + some, "SELECT id FROM t WHERE (g, h) < ANY " + some,
+		"SELECT count(*) FILTER (WHERE row(g, h) IN " + some + ") FROM t", "SELECT id FROM t ORDER BY (g, h) IN " + some,
+	} {
+		q, err := parse(t, text)
+		require.NoError(t, err)
+		_, err = q.Bind(t.Context(), sharedParser(), w.relations(t, q, false))
+		require.Equal(t, refusal.CodeSyntaxNode, codeOf(err), text)
+	}
+}

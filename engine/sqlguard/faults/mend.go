@@ -16,6 +16,9 @@ type Changes struct {
 // Mend rewrites a statement. The columns are those of the tables that it reads. With bounded,
 // no sum of the statement can pass its range. It refuses what it cannot rewrite.
 func Mend(stmt *sqltree.Node, columns []engine.Column, bounded bool) (Changes, *refusal.Error) {
+	if refused := refuseRows(stmt); refused != nil {
+		return Changes{}, refused
+	}
 	m := &mender{sums: !bounded && mayBeWide(stmt, columns), ties: tiesOf(stmt)}
 	m.visit(stmt)
 	return m.out, m.refused
