@@ -212,5 +212,12 @@ type ServiceAccountChange struct {
 
 // Validate returns nil or [FieldErrors].
 func (c ServiceAccountChange) Validate() error {
-	return ClientChange{Name: c.Name, Scopes: c.Scopes}.Validate()
+	var e FieldErrors
+	if c.Name != nil {
+		e.text("name", *c.Name, 1, 100)
+	}
+	if c.Scopes != nil {
+		e.clientScopes(*c.Scopes)
+	}
+	return e.Err()
 }

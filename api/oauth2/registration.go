@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -161,10 +160,8 @@ func readRegistration(w http.ResponseWriter, r *http.Request) (in clientMetadata
 	if in.Scope == "" {
 		in.Scope = auth.RoleViewer.Scopes().String()
 	}
-	if in.Name == "" && len(in.RedirectURIs) > 0 {
-		if u, err := url.Parse(in.RedirectURIs[0]); err == nil {
-			in.Name = u.Host
-		}
+	if in.Name == "" {
+		in.Name = "Client without a name"
 	}
 	return in, nil
 }

@@ -53,7 +53,7 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		s.pages.SignIn(w, r, r.URL.Path+"?"+a.afterSignIn(r.URL), query.Get("login_hint"))
 		return
 	}
-	org, allowed, err := s.organisation(r.Context(), of, a.client.Client, a.org)
+	org, _, err := s.organisation(r.Context(), of, a.client.Client, a.org)
 	if err != nil {
 		s.refuse(w, r, a, of, err)
 		return
@@ -65,7 +65,7 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	approved, done := s.pages.Consent(w, r, ConsentRequest{
-		Session: of, Client: a.client.Client, Org: org, Scopes: a.scopes.Intersect(allowed), Redirect: a.redirect.Host,
+		Session: of, Client: a.client.Client, Org: org, Scopes: a.scopes, Redirect: a.redirect.Host,
 	})
 	switch {
 	case done:

@@ -13,6 +13,9 @@ import (
 	"github.com/lakewarden/lakewarden/auth/session"
 )
 
+// cleanupTime bounds what is done after a request has failed.
+const cleanupTime = 10 * time.Second
+
 // Token serves the token endpoint.
 func (s *Server) Token(w http.ResponseWriter, r *http.Request) {
 	e := Event{Kind: KindToken}
@@ -86,7 +89,10 @@ func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string
 	access, err := s.flows.NewAccessRequest(ctx, r, &granted{})
 	if proving := exchangeOf(ctx).proving; err != nil && proving != uuid.Nil {
 		// Whoever has the code without its verifier gets one attempt.
-		err = errors.Join(err, s.sessions.RevokeSession(ctx, proving))
+		// Also if that one hangs up.
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+		defer cancel()
+		err = errors.Join(err, s.sessions.RevokeSession(cleanup, proving))
 	}
 	switch {
 	case kind == grantClient && errors.Is(err, fosite.ErrInvalidGrant): // fosite's refusal of public clients

@@ -113,7 +113,7 @@ func TestCSVDelimitersAreDeclared(t *testing.T) {
 	require.Equal(t, [][]any{{"x", int64(2)}}, mustRead(t, "sep=|\nTitle\nx|2\n", req), "the line does not count")
 
 	req = ingest.Request{Format: staging.CSV, Columns: columns("a", "VARCHAR"), CSV: csvbody.Dialect{NoHeader: true}}
-	for _, body := range []string{"sep=\"\n", "sep=\n", "sep=;;\n", "sep =;\n", "sep=ä\n", "x\nsep=;\n", "\"sep=;\"\n"} {
+	for _, body := range []string{"sep=\"\n", "sep=\n", "sep=;;\n", "sep =;\n", "sep=ä\n", "sep=x\n", "sep=1\nhello\n", "x\nsep=;\n", "\"sep=;\"\n"} {
 		var lines [][]any
 		for _, line := range strings.Split(strings.TrimSuffix(body, "\n"), "\n") {
 			lines = append(lines, []any{strings.Trim(line, `"`)})
@@ -126,6 +126,8 @@ func TestCSVDelimitersAreDeclared(t *testing.T) {
 		require.Equal(t, lines, mustRead(t, body, req), "is a row: %s", body)
 	}
 	require.Empty(t, mustRead(t, "sep=;\n", req))
+	req.CSV.Comma = ','
+	require.Equal(t, [][]any{{"sep=;"}, {"x"}}, mustRead(t, "sep=;\nx\n", req), "without a header, and with a delimiter, it is a row")
 }
 
 // TestCSVLinesThatAreNotRows skips the lines before the header, and comments.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -93,6 +94,9 @@ func (s SSO) BeginAtProvider(ctx context.Context, email, returnTo string) (autho
 	email, config, err := s.configOf(ctx, email)
 	if err != nil || config.Org == "" {
 		return "", err
+	}
+	if strings.HasPrefix(returnTo, SSOCallbackPath) {
+		returnTo = "" // the provider's callback gives the tokens that the program began a sign-in for
 	}
 	return s.begin(ctx, config, email, returnTo)
 }

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -55,7 +56,9 @@ func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, er
 		return SSOSignIn{}, stateError(err)
 	}
 	if p.Org == "" {
-		return s.finishAtOwnPage(ctx, c.Browser)
+		got, done, err := s.finishAtOwnPage(ctx, c.Browser)
+		s.record(got.org(), got, from, err)
+		return done, err
 	}
 	got, err := s.finish(ctx, p, c, from)
 	done := SSOSignIn{Session: got.session, ReturnTo: p.ReturnTo}
@@ -72,35 +75,43 @@ func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, er
 // finishAtOwnPage ends a sign-in that began for an address without a provider, after the person has
 // signed in at the server's own page. The tokens are of a session of its own, with the origin and
 // the limits of the browser's.
-func (s SSO) finishAtOwnPage(ctx context.Context, cookie string) (SSOSignIn, error) {
+func (s SSO) finishAtOwnPage(ctx context.Context, cookie string) (got progress, done SSOSignIn, err error) {
 	of, err := s.Browsers.Browser(ctx, cookie)
 	if err != nil {
-		return SSOSignIn{}, stateError(err)
+		return got, done, stateError(err)
 	}
-	created, err := s.Sessions.CreateSession(ctx, session.Session{User: of.User, Org: of.Org, Client: session.FirstParty, Method: of.Method,
+	got.session, err = s.Sessions.CreateSession(ctx, session.Session{User: of.User, Org: of.Org, Client: session.FirstParty, Method: of.Method,
 		Issuer: of.Issuer, Subject: of.Subject, ProviderSession: of.ProviderSession, ExpiresAt: clock(s.Now).Add(programLife)})
 	if err != nil {
-		return SSOSignIn{}, err
+		return got, done, err
 	}
 	// What ended the user's sessions before this one existed has ended the browser's.
 	if _, err = s.Browsers.Browser(ctx, cookie); err != nil {
-		return SSOSignIn{}, errors.Join(stateError(err), s.Sessions.RevokeSession(ctx, created.ID))
+		cleanup, cancel := caller.CleanupContext(ctx)
+		defer cancel()
+		return got, done, errors.Join(stateError(err), s.Sessions.RevokeSession(cleanup, got.session.ID))
 	}
-	done := SSOSignIn{Session: created}
+	done = SSOSignIn{Session: got.session}
 	if err := s.deliver(ctx, &done); err != nil {
-		return SSOSignIn{}, err
+		return got, SSOSignIn{}, err
 	}
-	return done, nil
+	return got, done, nil
 }
 
 // record writes an audit entry about a sign-in that has succeeded or failed, unless it is one
 // of a flood of failures: anybody can begin sign-ins and bring back made-up codes.
 func (s SSO) record(org catalog.OrgID, got progress, from Origin, err error) {
 	entry := catalog.AuditEntry{Org: org, Action: "sign_in", RequestID: from.RequestID, Remote: from.Remote, Outcome: catalog.OutcomeAllow}
-	texts := []string{"method", string(session.MethodSSO), "email", got.who.Email}
+	texts := []string{"method", string(cmp.Or(got.session.Method, session.MethodSSO))}
+	if got.who.Email != "" {
+		texts = append(texts, "email", got.who.Email)
+	}
 	if err == nil {
 		entry.User = catalog.UserID(got.session.User.String())
-		texts = append(texts, "role", string(got.role), "session", got.session.ID.String())
+		if got.role != "" {
+			texts = append(texts, "role", string(got.role))
+		}
+		texts = append(texts, "session", got.session.ID.String())
 	} else {
 		limited, audited := s.Refusals.Add("", from.Remote)
 		if !audited {
@@ -140,6 +151,14 @@ type progress struct {
 	who     sso.Identity
 	role    catalog.Role
 	session session.Session
+}
+
+// org returns the organisation that the session is limited to, or "".
+func (p progress) org() catalog.OrgID {
+	if p.session.Org == uuid.Nil {
+		return ""
+	}
+	return catalog.OrgID(p.session.Org.String())
 }
 
 // finish verifies the person, makes the person a member and begins a session.

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/auth/session"
 	"github.com/lakewarden/lakewarden/auth/sso/ssotest"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -172,4 +174,54 @@ func TestAFloodOfRefusedSignInsHasFewEntries(t *testing.T) {
 	w.advance(time.Minute + time.Second)
 	refuse(1)
 	require.Len(t, w.audit.entries, 63)
+}
+
+// TestSignInsAtTheOwnPageGiveTokens checks the end of a sign-in that began for an address without a
+// provider.
+func TestSignInsAtTheOwnPageGiveTokens(t *testing.T) {
+	w := newSSOWorld(t)
+	w.setUp()
+	begin := func() identity.Callback {
+		address, err := w.sso.Begin(t.Context(), "person@nowhere.example")
+		require.NoError(t, err)
+		return identity.Callback{State: identity.StateOf(address), Cookie: identity.StateOf(address)}
+	}
+	created, err := w.signIns.CreateSession(t.Context(), session.Session{User: uuid.MustParse(string(w.owner)), Method: session.MethodPassword,
+		ExpiresAt: w.clock().Add(time.Hour)})
+	require.NoError(t, err)
+	cookie, err := w.signIns.CreateBrowser(t.Context(), created.ID)
+	require.NoError(t, err)
+
+	c := begin()
+	c.Browser = cookie
+	done, err := w.sso.Finish(t.Context(), c, identity.Origin{Remote: "192.0.2.1"})
+	require.NoError(t, err)
+	require.NotEmpty(t, done.Tokens.AccessToken)
+	require.Equal(t, created.User, done.Session.User)
+	require.Equal(t, session.FirstParty, done.Session.Client)
+	entry := w.audit.last("sign_in")
+	require.Equal(t, w.owner, entry.User)
+	require.Contains(t, string(entry.Details), done.Session.ID.String())
+	require.Contains(t, string(entry.Details), "password")
+
+	for name, browser := range map[string]string{"nobody has signed in": "", "a made-up cookie": session.NewSecret()} {
+		c := begin()
+		c.Browser = browser
+		_, err := w.sso.Finish(t.Context(), c, identity.Origin{Remote: "192.0.2.1"})
+		require.ErrorIs(t, err, identity.ErrState, name)
+		require.Equal(t, catalog.OutcomeError, w.audit.last("sign_in.refused").Outcome, name)
+	}
+	require.NoError(t, w.signIns.RevokeSession(t.Context(), created.ID))
+	c = begin()
+	c.Browser = cookie
+	_, err = w.sso.Finish(t.Context(), c, identity.Origin{Remote: "192.0.2.1"})
+	require.ErrorIs(t, err, identity.ErrState, "the browser's session has ended")
+
+	// A person who turns to single sign-on at the page gets the tokens from the provider's callback.
+	address, err := w.sso.BeginAtProvider(t.Context(), "person@acme.example", identity.CallbackOf(begin().State))
+	require.NoError(t, err)
+	done, err = w.sso.Finish(t.Context(), w.back(address), identity.Origin{})
+	require.NoError(t, err)
+	require.NotEmpty(t, done.Tokens.AccessToken)
+	require.Empty(t, done.ReturnTo)
 }

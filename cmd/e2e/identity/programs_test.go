@@ -215,7 +215,7 @@ func TestProgramsFindTheServer(t *testing.T) {
 	}
 	nameless := s.Admin.Call("POST", "/oauth2/register", object{"redirect_uris": list{"https://app.example/cb"}})
 	require.Equal(t, 201, nameless.Status, "%s", nameless.Body)
-	require.Equal(t, "app.example", nameless.JSON(t)["client_name"])
+	require.Equal(t, "Client without a name", nameless.JSON(t)["client_name"])
 	require.NotContains(t, nameless.JSON(t), "registration_client_uri", "it would need a registration_access_token")
 	weak, _ := s.Admin.NewKey(object{"scopes": list{"write"}})
 	narrow, _ := s.Admin.NewKey(object{"scopes": list{"users:write"}})

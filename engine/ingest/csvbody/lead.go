@@ -12,7 +12,11 @@ func (r *Records) begin() error {
 	if _, err := r.scan.more(maxDeclaration); err != nil {
 		return err
 	}
-	if comma, ok := Declared(r.scan.buffered(), r.scan.quote); ok {
+	comma, declared := Declared(r.scan.buffered(), r.scan.quote)
+	if r.dialect.NoHeader && r.dialect.Comma != 0 {
+		declared = false // the line may be a row, and the delimiter is known
+	}
+	if declared {
 		switch {
 		case r.dialect.Comma != 0 && r.dialect.Comma != comma:
 			return &OptionError{optionDelimiter, "contradicts the first line of the body, which declares another delimiter"}
@@ -43,7 +47,7 @@ const declaration = "sep="
 const maxDeclaration = len(declaration + ";\r\n")
 
 // Declared returns the delimiter that the first line of a text declares, as Excel writes and
-// reads it: sep=; and an end of line. quote is never a delimiter.
+// reads it: sep=; and an end of line. Neither quote nor a letter or digit is such a delimiter.
 func Declared(text []byte, quote byte) (comma byte, ok bool) {
 	n := len(declaration)
 	if len(text) <= n || !bytes.EqualFold(text[:n], []byte(declaration)) {
@@ -51,7 +55,12 @@ func Declared(text []byte, quote byte) (comma byte, ok bool) {
 	}
 	comma, rest := text[n], text[n+1:]
 	ends := len(rest) == 0 || rest[0] == '\n' || len(rest) > 1 && rest[0] == '\r' && rest[1] == '\n'
-	return comma, ends && comma != quote && isCharacter(comma)
+	return comma, ends && comma != quote && isCharacter(comma) && !isWord(comma)
+}
+
+// isWord reports whether a byte is a letter or a digit: sep=x is a value.
+func isWord(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
 }
 
 // isCharacter reports whether a byte can be an option of one character.
