@@ -7,8 +7,8 @@ import (
 
 // Headers sets the headers that forbid browsers to interpret a reply, other than to pass
 // it to the script that requested it, and caches to store it. A handler may replace them,
-// as the page at /docs does. If people reach the server by publicURL over https, browsers are told
-// not to use http for a year (RFC 6797).
+// as the page at /docs does. If publicURL, the address of the server, is one of https, browsers are
+// told to use nothing else for a year (RFC 6797).
 func Headers(publicURL string) func(http.Handler) http.Handler {
 	strict := strings.HasPrefix(publicURL, "https://")
 	return func(next http.Handler) http.Handler {

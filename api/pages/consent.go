@@ -26,8 +26,8 @@ type Names interface {
 // consentData is the data of the page of consent.
 type consentData struct {
 	Client, Host, Email string
-	// Organisation is empty for a person without one. Others reports whether the client may choose
-	// another organisation later.
+	// Organisation is empty for a person without one. Others reports whether the client may also
+	// request tokens for the person's other organisations later.
 	Organisation string
 	Others       bool
 	// Local reports whether Host is the person's own machine.

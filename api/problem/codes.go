@@ -86,8 +86,8 @@ var Codes = []Code{
 	{"role_escalation", 403, "Nobody can grant a role above their own.",
 		"The requested role is above the caller's, or has scopes that the credential lacks."},
 	{"outlives_key", 403, "The change would outlive the API key in use.",
-		"What is made with a key ends with it, so a key changes only clients and service accounts that end with it; " +
-			"a person who has signed in changes the others. See docs/keys.md."},
+		"What is made with a key ends with it, so a key changes only clients and service accounts that end with it, too; " +
+			"a person who has signed in can change the others. See docs/keys.md."},
 	{"not_owner", 403, "Only the owner can do this.", "The record belongs to another user."},
 	{"not_attacher", 403, "Only the user who attached the configuration can undo that.", "The attach was made by another user."},
 	{"sso_required", 403, "The organisation requires single sign-on.", "A password sign-in cannot be used in this organisation."},
@@ -228,11 +228,12 @@ var Codes = []Code{
 			"written; delete rows or drop a table, which counts until its files are deleted an hour later."},
 	{"invalid_property", 422, "A table property is not valid.", "The property is unknown or has a bad value."},
 	{"value_error", 422, "A value made the query fail.", "A cast, an overflow or a bad argument met a row; details name the field."},
-	{"binary_text_invalid", 422, "A text is compared with or cast to a binary value, but is not one.",
+	{"binary_text_invalid", 422, "A text that is compared with or cast to a binary value does not have the form of one.",
 		"A binary value is written as a text with its ASCII characters, and with \\xAB for a backslash and every byte beyond ASCII; " +
 			"encode() returns the UTF-8 bytes of a text, from_base64() those of base64. details name the field."},
 	{"engine_cannot", 422, "The engine cannot run the statement.",
-		"Internal errors of the engine repeat for this statement: write it in another form."},
+		"The engine has a defect that the statement, or a condition or expression of the request, meets each time. " +
+			"Write it in another form; details name the field."},
 	{"query_timeout", 422, "The query ran longer than allowed.", "Raise timeout_ms or ask for less."},
 	{"query_memory_exhausted", 422, "The query needs more memory than it may use.", "Let one statement process less data."},
 	{"result_too_large", 422, "The result is larger than may be kept.",

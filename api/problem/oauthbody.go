@@ -7,7 +7,7 @@ import (
 
 type oauthKey struct{}
 
-// WithOAuthBody has [Write] encode errors of this request as clients of OAuth expect them, with the
+// WithOAuthBody returns a context that makes [Write] encode errors in the format of OAuth, with the
 // members error and error_description (RFC 6749 §5.2, RFC 7591 §3.2.2).
 func WithOAuthBody(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauthKey{}, true)
@@ -19,7 +19,7 @@ type oauthBody struct {
 	Description string `json:"error_description"`
 }
 
-// bodyOf returns the body of a reply.
+// bodyOf returns the body of a reply: that of OAuth if the context requests it.
 func bodyOf(ctx context.Context, r *Reply) any {
 	if ctx.Value(oauthKey{}) == nil {
 		return r.Body

@@ -139,8 +139,8 @@ var bindMessages = map[string][2]string{
 	"type_too_deep":          {"the type of a result column is nested too deep", "take it apart or cast it to VARCHAR"},
 }
 
-// The classes of run-time failures with a code of their own: a text that is cast to BLOB and is not
-// one, and a cast between types that have none, which the engine finds out when it runs.
+// The classes of run-time failures with a code of their own: a text that is cast to BLOB without
+// having its form, and a cast that does not exist, which the engine detects only at run time.
 const (
 	classBinaryText  = "binary_text"
 	classCastMissing = "cast_missing"

@@ -111,20 +111,20 @@ func (c Changeable) Whole(ctx context.Context) (WholeTable, error) {
 	return c.WholeFor(ctx, Changing)
 }
 
-// WholeFor is [Changeable.Whole] for a change, or for the preview of one.
+// WholeFor is [Changeable.Whole] for a change or for a preview of one, which is not recorded.
 func (c Changeable) WholeFor(ctx context.Context, purpose Purpose) (WholeTable, error) {
 	why, err := c.judgeWhole(ctx)
-	return WholeTable{c.seenTable}, c.tables.note(c.caller, purpose, err, noted{c.located, why})
+	return WholeTable{c.seenTable}, c.tables.note(c.caller, purpose, err, grounds{c.located, why})
 }
 
 // Purpose is what a caller is judged for.
 type Purpose int
 
 const (
-	// Changing is for a change, which the caller makes if it may. The audit log has an entry
-	// about it before it is made, so that there is none without an entry.
+	// Changing is for a change that follows if it is permitted. The entry in the audit log
+	// precedes the change, so that no change lacks one.
 	Changing Purpose = iota
-	// Previewing is for a dry run, and for a judgement that is repeated before the change.
+	// Previewing is for a dry run, and for a judgement that will be repeated before the change.
 	Previewing
 )
 
@@ -142,7 +142,7 @@ func (t Table) MayChangeWhole(ctx context.Context) (bool, error) {
 func (c Changeable) ForColumns(ctx context.Context, concerns func(column string) bool) (Changeable, error) {
 	c.concerns = concerns
 	why, err := c.judge(ctx)
-	return c, c.tables.note(c.caller, Changing, err, noted{c.located, why})
+	return c, c.tables.note(c.caller, Changing, err, grounds{c.located, why})
 }
 
 // basis is why a caller may change a whole table.
@@ -210,15 +210,15 @@ func mayChangePolicies(a caller.Identity, member Subject) (basis, error) {
 	return seesWhole, ErrPartlyVisible
 }
 
-// noted is a table that a caller was judged about.
-type noted struct {
+// grounds are why the caller may change one table as a whole.
+type grounds struct {
 	table catalog.LocatedTable
 	why   basis
 }
 
-// note counts refusals, and records in the audit log who changes tables of which it does not see
-// everything. It returns err.
-func (o Tables) note(a caller.Identity, purpose Purpose, err error, judged ...noted) error {
+// note counts a refusal, which err is, or records in the audit log that the caller changes tables
+// of which it does not see everything. It returns err.
+func (o Tables) note(a caller.Identity, purpose Purpose, err error, judged ...grounds) error {
 	if errors.Is(err, ErrPartlyVisible) && o.denials != nil {
 		o.denials.Inc()
 	}

@@ -15,11 +15,12 @@ import (
 func (o Tables) OpenRegistration(ctx context.Context, a caller.Identity, located catalog.LocatedTable) (Registration, error) {
 	r := Registration{o, a, located}
 	why, err := r.judge(ctx)
-	return r, o.note(a, Changing, err, noted{located, why})
+	return r, o.note(a, Changing, err, grounds{located, why})
 }
 
 // JudgeRegistrations returns [ErrPartlyVisible] unless the caller may change each table of a
-// configuration as a whole. Without states it judges all, dropped ones included.
+// configuration as a whole. It judges the tables in the given states; without states it judges
+// all, including dropped ones.
 func (o Tables) JudgeRegistrations(ctx context.Context, a caller.Identity, config catalog.ConfigID, states ...catalog.TableState) error {
 	filter := catalog.TableFilter{Config: config, States: states}
 	if len(states) == 0 {
@@ -41,19 +42,20 @@ func (o Tables) JudgeRegistrations(ctx context.Context, a caller.Identity, confi
 	return o.JudgeTables(ctx, a, tables, Changing)
 }
 
-// Bounds of the judgement of many tables: how many tables' policies are read at once, and how
-// many logs.
+// Bounds of the judgement of many tables.
 const (
-	judgedAtOnce = 256
-	judgedLogs   = 8
+	// policyBatch is the number of tables whose policies are read at once.
+	policyBatch = 256
+	// logsAtOnce is the number of tables whose logs are read at the same time.
+	logsAtOnce = 8
 )
 
 // JudgeTables returns [ErrPartlyVisible] unless the caller may change each of the tables as a
 // whole.
 func (o Tables) JudgeTables(ctx context.Context, a caller.Identity, tables []catalog.LocatedTable, purpose Purpose) error {
-	judged := make([]noted, len(tables))
-	for from := 0; from < len(tables); from += judgedAtOnce {
-		to := min(from+judgedAtOnce, len(tables))
+	judged := make([]grounds, len(tables))
+	for from := 0; from < len(tables); from += policyBatch {
+		to := min(from+policyBatch, len(tables))
 		var governed []catalog.LocatedTable
 		for _, t := range tables[from:to] {
 			governed = append(governed, governing(t)...)
@@ -63,14 +65,14 @@ func (o Tables) JudgeTables(ctx context.Context, a caller.Identity, tables []cat
 			return o.note(a, purpose, err)
 		}
 		group, groupCtx := errgroup.WithContext(ctx)
-		group.SetLimit(judgedLogs)
+		group.SetLimit(logsAtOnce)
 		for i := from; i < to; i++ {
 			group.Go(func() error {
-				if groupCtx.Err() != nil { // another table is refused
+				if groupCtx.Err() != nil { // the judgement of another table has failed
 					return groupCtx.Err()
 				}
 				why, err := Registration{o, a, tables[i]}.judgeUnder(groupCtx, held)
-				judged[i] = noted{tables[i], why}
+				judged[i] = grounds{tables[i], why}
 				return err
 			})
 		}
@@ -109,8 +111,8 @@ func governing(t catalog.LocatedTable) []catalog.LocatedTable {
 	return []catalog.LocatedTable{t, replaced}
 }
 
-// judgeUnder reads the table's log only if the policies and the caller do not decide. The columns
-// of a replaced table are unknown.
+// judgeUnder judges the caller under the given rules. It reads the table's log only if neither the
+// policies nor the caller's rights decide. The columns of a replaced table are unknown.
 func (r Registration) judgeUnder(ctx context.Context, held rules) (basis, error) {
 	ids := governing(r.located)
 	policies := held.policies.of(r.located.DeltaID)

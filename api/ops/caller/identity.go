@@ -51,8 +51,8 @@ type memberships interface {
 
 // Author returns the member who began work that another replica resumes, with the rights of its
 // role now, except rls_policies:write: the credential, which may have lacked it, is not recorded.
-// A former member has no rights. What the work needs by its scopes is asked under a context with
-// the principal, never under that of the system.
+// A former member has no rights. Whether the scopes permit the work must be checked in a context
+// with the principal, because a system context permits everything.
 func Author(ctx context.Context, store memberships, org catalog.OrgID, user catalog.UserID) (Identity, error) {
 	a := Identity{Org: org, User: user, Viewer: catalog.MemberViewer(org, user)}
 	member, err := store.Membership(authz.System(ctx, "author of resumed work"), org, user)

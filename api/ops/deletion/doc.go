@@ -6,8 +6,8 @@
 //
 // Invariants:
 //   - A deletion is recorded in the catalog after the files are gone, before the operation that
-//     deleted them returns, also if it failed half-way. One whose process has ended is recorded
-//     when its lease is lost, or by the replica that repeats it.
+//     deleted them returns, also if it failed half-way. A deletion whose process has ended is
+//     recorded when its lease is lost, or by the replica that repeats it.
 //   - A replica confirms an epoch only after all places have dropped what was deleted up to it. A
 //     replica that was away therefore serves nothing before.
 package deletion

@@ -225,7 +225,7 @@ func (c *Changes) beat(ctx context.Context, change catalog.ValueChange, cancel c
 
 // complete rewrites the rows, disallows the previous value, which it records in change, and
 // rewrites the rows that were committed in between. whole reports that its author sees all of
-// each table. If nobody waits for it, because it is resumed, the scopes of its author are judged, too.
+// each table. If waited is false, the change is resumed, and the scopes of its author are judged, too.
 func (c *Changes) complete(
 	ctx context.Context, a caller.Identity, change *catalog.ValueChange, waited bool,
 ) (rows int64, whole bool, err error) {

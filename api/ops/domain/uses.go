@@ -103,8 +103,8 @@ func (o Service) withValues(ctx context.Context, v valued) (valued, error) {
 }
 
 // usesOf returns the columns that use a domain. Columns of tables that do not exist any
-// more are left out: no row of theirs can be read or written. listed are all columns, as the
-// catalog has them.
+// more are left out, because their rows can be neither read nor written. listed are the columns of
+// all tables, as the catalog has them.
 func (o Service) usesOf(
 	ctx context.Context, a caller.Identity, id catalog.DomainID,
 ) (uses []use, listed []catalog.ColumnDomain, err error) {

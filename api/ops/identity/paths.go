@@ -31,8 +31,9 @@ func tokenLink(publicURL, path, token string) string {
 // maxReturnTo bounds an authorization request, in bytes.
 const maxReturnTo = 6 << 10
 
-// CallbackOf returns the path and query at which a sign-in at the server's own page continues, for a
-// program that began it by [SSO.Begin]. It returns "" for a text that is not a state.
+// CallbackOf returns the path and query at which a browser continues after it has signed in at the
+// server's own page for a program that began the sign-in by [SSO.Begin]. It returns "" for a text
+// that does not have the form of a state.
 func CallbackOf(state string) string {
 	if !stateForm.MatchString(state) {
 		return ""
@@ -43,7 +44,7 @@ func CallbackOf(state string) string {
 var stateForm = regexp.MustCompile(`^[A-Za-z0-9_-]{16,128}$`)
 
 // ReturnTo returns the path and query at which a browser continues after a sign-in, or ""
-// for a text that is neither an authorization request of this server nor of [CallbackOf].
+// for a text that is neither an authorization request of this server nor a result of [CallbackOf].
 func ReturnTo(text string) string {
 	if state, ok := strings.CutPrefix(text, SSOCallbackPath+"?state="); ok && CallbackOf(state) != "" {
 		return text

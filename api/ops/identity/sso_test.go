@@ -305,7 +305,8 @@ func TestAccess(t *testing.T) {
 	require.NoError(t, err)
 	requireCode("sso_required", allow(session.MethodPassword, uuid.Nil))
 	require.NoError(t, allow(session.MethodSSO, org))
-	_, err = access.Allow(t.Context(), session.Session{User: owner, Org: org, Method: session.MethodSSO, Issuer: "https://earlier.example"}, org)
+	earlier := session.Session{User: owner, Org: org, Method: session.MethodSSO, Issuer: "https://earlier.example"}
+	_, err = access.Allow(t.Context(), earlier, org)
 	requireCode("sign_in_refused", err)
 	require.NoError(t, allow(session.MethodClient, org))
 	require.NoError(t, w.settings.Delete(w.admin(), w.org))

@@ -24,7 +24,7 @@ const (
 	codeMemory = time.Hour
 )
 
-// Callback holds the parameters with which a provider returns, and the browser's cookie.
+// Callback holds the parameters with which a provider returns, and the browser's cookies.
 type Callback struct {
 	State, Cookie, Code, Issuer string
 	// Browser is the cookie of a browser that is signed in at the server's own pages, or empty.
@@ -43,7 +43,9 @@ type SSOSignIn struct {
 }
 
 // Finish ends a sign-in: it verifies the person with the provider, makes the person a
-// member if necessary, and begins a session for this organisation only. Errors are
+// member if necessary, and begins a session for this organisation only. A sign-in that began
+// without a provider ends with the session of the browser, which has signed in at the server's
+// own page. Errors are
 // [ErrState], [sso.ErrRefused], [sso.ErrUnavailable] and those of the stores.
 func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, error) {
 	ctx = authz.System(ctx, "single sign-on")
@@ -73,8 +75,8 @@ func (s SSO) Finish(ctx context.Context, c Callback, from Origin) (SSOSignIn, er
 }
 
 // finishAtOwnPage ends a sign-in that began for an address without a provider, after the person has
-// signed in at the server's own page. The tokens are of a session of its own, with the origin and
-// the limits of the browser's.
+// signed in at the server's own page. The tokens belong to a new session, which has the method and
+// the organisation of the browser's session.
 func (s SSO) finishAtOwnPage(ctx context.Context, cookie string) (got progress, done SSOSignIn, err error) {
 	of, err := s.Browsers.Browser(ctx, cookie)
 	if err != nil {
@@ -85,7 +87,7 @@ func (s SSO) finishAtOwnPage(ctx context.Context, cookie string) (got progress, 
 	if err != nil {
 		return got, done, err
 	}
-	// What ended the user's sessions before this one existed has ended the browser's.
+	// An event that ended the user's sessions before this one existed has ended the browser's, too.
 	if _, err = s.Browsers.Browser(ctx, cookie); err != nil {
 		cleanup, cancel := caller.CleanupContext(ctx)
 		defer cancel()

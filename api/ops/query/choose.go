@@ -104,7 +104,7 @@ func (p *Plans) eachBatch(
 // condition caused.
 func unusable(field string, err error) error {
 	var e *engine.Error
-	if isDefect(err) { // the caller sees all of the rows
+	if isDefect(err) { // no hidden row causes it: the caller sees all of the rows
 		return engineCannot(field)
 	}
 	if errors.As(err, &e) && (e.Kind == engine.KindBind || e.Kind == engine.KindRuntime) {

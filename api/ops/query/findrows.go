@@ -111,7 +111,8 @@ func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Re
 	return found, o.Tables.RefuseRun(ctx, p.basis, err)
 }
 
-// runOnce runs a prepared statement and passes its result to take: twice if it is started again.
+// runOnce runs a prepared statement and passes its result to take. If the statement is started
+// again, take is called with the second result as well.
 func (o *Service) runOnce(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, take func(engine.Result) error) error {
 	type start func(context.Context, sessions.Key, *prepared, time.Duration) (*sessions.Held, engine.Result, error)
 	run := func(start start) error {

@@ -75,7 +75,7 @@ func (r *Rows) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	}
 	if !errors.Is(err, io.EOF) {
 		r.lost = r.again != nil && r.again.wanted(err)
-		if r.lost && r.rows == 0 && isDefect(err) { // no reader has to forget rows
+		if r.lost && r.rows == 0 && isDefect(err) { // no rows have been returned yet
 			again, failed := r.Again()
 			if again {
 				return r.Next(ctx)

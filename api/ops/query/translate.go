@@ -49,8 +49,8 @@ func (p *prepared) locate(ctx context.Context, e *engine.Error) refusal.Position
 	return p.statement.Locate(ctx, p.parser, p.plan.SQL, e.Position)
 }
 
-// engineCannot returns the error for a statement that fails by a defect of the engine over nothing
-// but rows that the caller sees. field is the field of the request that holds the text.
+// engineCannot returns the error for a statement that meets a defect of the engine although it
+// reads only rows that the caller sees. field is the field of the request that holds the text; "" means sql.
 func engineCannot(field string) error {
 	return &fault.StatementError{
 		Code:    "engine_cannot",

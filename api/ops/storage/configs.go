@@ -64,8 +64,8 @@ type ConfigEdit struct {
 }
 
 // Update changes a configuration's name, its slug with it, and the flags of its endpoint.
-// The location cannot be changed. The slug is the schema of its tables in SQL, so that the
-// caller of another name must have the right to change each of them as a whole. Error:
+// The location cannot be changed. The slug is the schema of the tables in SQL, so a caller who
+// changes the name must have the right to change each table as a whole. Error:
 // access.ErrPartlyVisible.
 func (o Configs) Update(ctx context.Context, id catalog.ConfigID, edit ConfigEdit) (catalog.StorageConfig, error) {
 	a, err := caller.From(ctx)

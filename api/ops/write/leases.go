@@ -124,9 +124,9 @@ func (l Leases) begin(
 	})}, nil
 }
 
-// Deleting records that files are going to be deleted under the lease, or others than before. If
-// the lease ends without [Lease.End], because this process does, the catalog records the deletion.
-// It returns [ErrLeaseLost] if the lease was lost: then nothing may be deleted.
+// Deleting announces a deletion of files under the lease. It replaces an earlier announcement. If
+// the process ends before it calls [Lease.End], the catalog records the deletion when the lease is
+// lost. Deleting returns [ErrLeaseLost] if the lease was lost: then nothing may be deleted.
 func (l *Lease) Deleting(ctx context.Context, files catalog.FileDeletion) error {
 	err := l.leases.Store.DeleteUnder(authz.System(ctx, "deleted files"), l.id, files)
 	if errors.Is(err, catalog.ErrNotFound) {
@@ -135,8 +135,8 @@ func (l *Lease) Deleting(ctx context.Context, files catalog.FileDeletion) error 
 	return err
 }
 
-// Deleted takes the error of recording what was deleted under the lease, and returns it. If there is
-// one, the lease is left to expire, after which the catalog records the deletion.
+// Deleted returns the error of recording the deletion that [Lease.Deleting] announced. If it is not
+// nil, the lease is left to expire, after which the catalog records the deletion.
 func (l *Lease) Deleted(recording error) error {
 	l.left = l.left || recording != nil
 	return recording

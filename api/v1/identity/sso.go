@@ -69,8 +69,8 @@ func SSORoutes(api huma.API, sso identity.SSO, logout identity.SSOLogout, door D
 		return &loginReply{SetCookie: bound.String(), Body: loginBody{authorizationURL}}, nil
 	})
 	registerCallback(api, open.With("GET", identity.SSOCallbackPath, "ssoCallback", "End a sign-in").
-		Describe("The identity provider, or the server's own page, leads the browser here. Redirects (303) to the authorization request that started the sign-in, or "+
-			"returns tokens."),
+		Describe("The identity provider, or the server's own sign-in page, leads the browser here. Redirects (303) to the authorization "+
+			"request that started the sign-in, or returns tokens."),
 		sso, door)
 	registerBackchannel(api, open.With("POST", "/v1/auth/sso/backchannel-logout", "ssoBackchannelLogout",
 		"End sessions at the request of a provider").Describe("OpenID Connect Back-Channel Logout: a form with logout_token."), logout, door)

@@ -58,9 +58,9 @@ type inferredDialect struct {
 	TimestampFormat *string `json:"timestampFormat" doc:"null for ISO 8601"`
 	NullText        *string `json:"nullText"`
 	NullIn          string  `json:"nullIn" enum:"all,typed" doc:"The columns in which nullText means NULL"`
-	Skip            int     `json:"skip" doc:"Lines before the header, apart from one that declares the delimiter"`
-	Comment         *string `json:"comment" doc:"The character that begins comments"`
-	Thousands       *string `json:"thousands" doc:"The separator of groups of three digits"`
+	Skip            int     `json:"skip" doc:"The number of lines before the header, not counting one that declares the delimiter"`
+	Comment         *string `json:"comment" doc:"The character that begins comment lines, or null"`
+	Thousands       *string `json:"thousands" doc:"The separator of groups of three digits, or null"`
 	Compression     *string `json:"compression" doc:"gzip, zstd or null"`
 }
 
@@ -94,7 +94,7 @@ type inferredTable struct {
 	DomainCandidates []domainCandidate `json:"domainCandidates" doc:"Columns of text with at most 100 distinct values, each of which occurs twice on average"`
 	RowCount         int64             `json:"rowCount"`
 	Dialect          inferredDialect   `json:"dialect"`
-	Problems         []inferredProblem `json:"problems" doc:"What was guessed, what a load of the file would refuse, or what the file leaves open: the first hundred"`
+	Problems         []inferredProblem `json:"problems" doc:"Guesses, what a load of the file would refuse, and what the file leaves open: the first hundred"`
 	ProblemCount     int64             `json:"problemCount" doc:"All problems, also those beyond the first hundred"`
 	CreateTable      newTable          `json:"createTable" doc:"A body for POST /v1/tables"`
 	Load             loadRequest       `json:"load" doc:"The request that loads the same file into the table"`

@@ -222,5 +222,6 @@ func TestSignInsWithoutAProviderEndAtTheCallback(t *testing.T) {
 	out := harness.NewBrowser(t)
 	u, err = url.Parse(begin(out))
 	require.NoError(t, err)
-	require.Equal(t, http.StatusBadRequest, out.Open(s.URL+"/v1/auth/sso/callback?state="+u.Query().Get("state")).Status, "nobody has signed in")
+	callback = s.URL + "/v1/auth/sso/callback?state=" + u.Query().Get("state")
+	require.Equal(t, http.StatusBadRequest, out.Open(callback).Status, "nobody has signed in")
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
-// forgetWritesEvery is the interval in which write leases of failed replicas are
-// removed.
+// forgetWritesEvery is the interval at which write leases of failed replicas are removed.
 const forgetWritesEvery = time.Minute
 
 // newWriteLeases ends the leases of a killed process of this data directory, so that no

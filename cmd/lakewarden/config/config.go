@@ -125,7 +125,7 @@ type Issuer struct {
 	Organisations []string `koanf:"organisations"`
 	EmailSubjects bool     `koanf:"email_subjects"`
 	Scopes        []string `koanf:"default_scopes"`
-	// TypeJWT accepts tokens of type JWT beside those of type at+jwt.
+	// TypeJWT accepts tokens of type JWT in addition to those of type at+jwt.
 	TypeJWT bool `koanf:"accept_typ_jwt"`
 }
 

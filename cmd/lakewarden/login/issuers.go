@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-// longestForeignLife bounds the life of tokens that the server cannot revoke.
+// longestForeignLife bounds the life of tokens of other issuers, which the server cannot revoke.
 const longestForeignLife = 24 * time.Hour
 
 func issuersOf(settings config.Settings) ([]jwt.Issuer, error) {
