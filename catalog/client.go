@@ -28,7 +28,8 @@ type Client struct {
 	// SecretHash is the SHA-256 of the client's secret; nil for a public client. The
 	// secret itself is not stored.
 	SecretHash []byte
-	// RedirectURIs are compared exactly. It is empty for a service account's client.
+	// RedirectURIs are compared exactly, except for ports on the person's own machine. A service
+	// account's client has none.
 	RedirectURIs []string
 	// Scopes are granular, sorted and free of duplicates. They bound those of the client's
 	// tokens.

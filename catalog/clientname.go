@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// productName is the name that the page of consent shows for the built-in client.
+// productName is the name that the consent page shows for the built-in client, without regard to case.
 const productName = "lakewarden"
 
 // lookalikes maps letters and digits to the Latin letters of the product's name that they look like.
@@ -23,7 +23,7 @@ var lookalikes = strings.NewReplacer(
 	"\u029f", "l", "\u1d00", "a", "\u1d0b", "k", "\u1d07", "e", "\u1d21", "w", "\u0280", "r", "\u1d05", "d", "\u0274", "n", // small capitals
 )
 
-// imitatesProduct reports whether a person could take a name for the product's own.
+// imitatesProduct reports whether a person could mistake a name for the product's own.
 func imitatesProduct(name string) bool {
 	letters := strings.Map(func(r rune) rune {
 		switch {
@@ -37,6 +37,7 @@ func imitatesProduct(name string) bool {
 	return strings.Contains(strings.ReplaceAll(plain, "i", "l"), productName)
 }
 
+// clientName checks the name of a client.
 func (e *FieldErrors) clientName(name string) {
 	e.text("name", name, 1, 100)
 	switch {

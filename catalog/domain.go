@@ -182,10 +182,9 @@ type DomainTarget struct {
 	Table           TableID
 	Domain          DomainID
 	ExpectedVersion int64
-	// Uses, unless nil, are the columns that must use the domain, no more and no fewer.
-	// Otherwise the change fails with [ErrVersionConflict]. They come from
-	// [Domains.DomainUses]. Whoever judges a change by these columns sets them, so that no
-	// other column is changed.
+	// Uses, unless nil, are the columns, as [Domains.DomainUses] returns them, by which the caller
+	// was judged. If other columns use the domain when it is changed, or one of these no longer
+	// does, the change fails with [ErrVersionConflict].
 	Uses []ColumnDomain
 }
 
@@ -258,8 +257,8 @@ type Domains interface {
 	Domain(ctx context.Context, org OrgID, domain DomainID) (Domain, error)
 	// ListDomains lists the shared domains by name.
 	ListDomains(ctx context.Context, org OrgID, page Page) (List[Domain], error)
-	// ReplaceDomain replaces the content of a shared domain, which target names. Values that stay keep
-	// their ids. It returns [ErrExists] with field name, [ErrValueChange],
+	// ReplaceDomain replaces the content of the shared domain target.Domain. Values that
+	// remain keep their ids. It returns [ErrExists] with field name, [ErrValueChange],
 	// [ErrDomainCycle], and [ErrDomainKind] for another kind while columns use the domain.
 	// For the columns of tables that are gone, a domain of another kind is a deleted one.
 	ReplaceDomain(ctx context.Context, target DomainTarget, content NewDomain) (Domain, error)

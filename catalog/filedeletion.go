@@ -8,9 +8,9 @@ import (
 // FileDeletions records deletions of files of tables by this server. A replica drops what it
 // has cached of the files before it confirms the epoch of the record.
 type FileDeletions interface {
-	// RecordFileDeletion records a deletion after the files are gone; before that,
-	// [WriteLeases.DeleteUnder] does. It raises the epoch, and
-	// the record has the new one. It removes records that are a week old.
+	// RecordFileDeletion records a deletion after the files are gone. It raises the epoch, and
+	// the record has the new one. It removes records that are a week old. While files are
+	// being deleted, [WriteLeases.DeleteUnder] announces the deletion.
 	RecordFileDeletion(ctx context.Context, deletion FileDeletion) error
 	// FileDeletionsSince returns the records of all organisations with an epoch above the given
 	// one, oldest first.

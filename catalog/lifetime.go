@@ -26,10 +26,10 @@ func (e *OutlivesMakerError) Is(target error) bool { return target == ErrOutlive
 //
 // What an API key makes ends with the key: API keys, service accounts, OAuth clients, their
 // secrets and tokens, and open invitations. So does what is made with the tokens of such a
-// service account or client, in turn. For the same reason, they change a client or service account
-// only if it ends with the key, too. What a person makes who has signed in is bound to
-// nothing, and neither is what a key makes that the command line printed. People and the roles
-// of members are no credentials: they stay.
+// service account or client, in turn. For the same reason, the key and these tokens change a
+// client or service account only if it ends with the key, too. What a person makes who has signed
+// in is bound to nothing, and neither is what a key makes that the command line printed. People
+// and the roles of members are no credentials: they stay.
 type Maker struct {
 	// Key is the API key in use.
 	Key KeyID

@@ -290,12 +290,12 @@ type WriteLeases interface {
 	// RenewWrite renews a lease. It returns [ErrNotFound] if the lease was removed: the
 	// files of the write may have been deleted, so it must not be committed.
 	RenewWrite(ctx context.Context, lease WriteLeaseID) error
-	// DeleteUnder records that the holder of a lease begins to delete files, or continues with
-	// others: a lease has one deletion, which is replaced. If the lease is lost,
-	// [WriteLeases.EndWritesOf] and [WriteLeases.ForgetWrites] record the deletion as
-	// [FileDeletions.RecordFileDeletion] does. It returns [ErrNotFound] if the lease was removed.
+	// DeleteUnder notes in a lease that its holder deletes files. A lease has one such note,
+	// which a further call replaces. If the lease is lost, [WriteLeases.EndWritesOf] and
+	// [WriteLeases.ForgetWrites] record the deletion as [FileDeletions.RecordFileDeletion]
+	// does. It returns [ErrNotFound] if the lease was removed.
 	DeleteUnder(ctx context.Context, lease WriteLeaseID, deletion FileDeletion) error
-	// EndWrite ends a lease. Its holder has recorded what it deleted. Idempotent.
+	// EndWrite ends a lease, after its holder has recorded what it deleted. Idempotent.
 	EndWrite(ctx context.Context, lease WriteLeaseID) error
 	// EndWritesOf ends the leases, in all organisations, of a holder that is known to
 	// have ended, and returns their number. The empty name matches no lease.

@@ -51,11 +51,11 @@ type Issuer struct {
 	// catalog. The member is found by the email claim, which email_verified must
 	// confirm. sub is required but not used.
 	EmailSubjects bool
-	// AccessTokensOnly refuses tokens whose typ is not at+jwt. ID tokens are refused in any case, but
-	// without a typ of their own they are recognised only by claims that most of them have.
+	// AccessTokensOnly refuses tokens whose typ is not at+jwt. ID tokens are always refused, but among
+	// tokens of typ JWT they are recognised only by claims that most of them have.
 	AccessTokensOnly bool
-	// LongestLife is the longest time for which a token may be valid: from iat on, or from now on if
-	// it has none. Zero means any.
+	// LongestLife is the longest time for which a token may be valid, from iat, or from now if it has
+	// no iat. Zero means any.
 	LongestLife time.Duration
 	// Sessions, if not nil, has the sessions of its tokens. A token then needs a sid claim
 	// with the id of a session that has not ended.

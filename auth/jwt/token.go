@@ -71,15 +71,16 @@ type claims struct {
 	Client        string       `json:"client_id"`
 	Email         string       `json:"email"`
 	EmailVerified *bool        `json:"email_verified"`
-	// The claims by which an ID token is recognised: OpenID Connect Core 1.0 §2 and §3.3.2.11, and
-	// the type that some servers add.
+	// The following claims identify an ID token: OpenID Connect Core 1.0 §2 and §3.3.2.11. Some
+	// servers add the claim typ.
 	Nonce           *string `json:"nonce"`
 	AccessTokenHash *string `json:"at_hash"`
 	CodeHash        *string `json:"c_hash"`
 	Type            string  `json:"typ"`
 }
 
-// idToken reports whether a token tells a client who has signed in.
+// idToken reports whether the claims are those of an ID token, which is for a client and gives no
+// access.
 func (c *claims) idToken() bool {
 	return c.Nonce != nil || c.AccessTokenHash != nil || c.CodeHash != nil || strings.EqualFold(c.Type, "ID")
 }

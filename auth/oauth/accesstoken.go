@@ -166,9 +166,9 @@ func (s *Server) Issue(ctx context.Context, of session.Session) (session.Tokens,
 }
 
 // organisation returns the organisation that tokens of a session are for, if the user may act in
-// it, and the scopes that the user's role allows there. Without a wish it is the one that the
-// client or the session is limited to. Outside organisations, where no role is, all scopes are
-// allowed.
+// it, and the scopes that the user's role allows there. If wanted is [uuid.Nil], it is the one that
+// the client or the session is limited to. Without an organisation there is no role, and all scopes
+// are allowed.
 func (s *Server) organisation(ctx context.Context, of session.Session, client Client, wanted uuid.UUID) (org uuid.UUID,
 	allowed auth.ScopeSet, err error) {
 	org = wanted

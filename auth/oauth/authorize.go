@@ -24,7 +24,7 @@ type authorization struct {
 	flow   fosite.AuthorizeRequester
 	scopes auth.ScopeSet
 	org    uuid.UUID
-	attendance
+	signInRule
 }
 
 // Authorize serves the authorization endpoint. Its parameters are in the query, also of a
@@ -45,7 +45,7 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.refuse(w, r, a, of, err)
 		return
-	case signedIn && a.attends(of):
+	case signedIn && a.satisfied(of):
 	case a.silent:
 		s.refuse(w, r, a, of, fosite.ErrLoginRequired)
 		return
@@ -58,8 +58,8 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, a, of, err)
 		return
 	}
-	// Consent is not remembered, also not for the built-in client: a page of another origin could
-	// otherwise have a code sent to any process on the person's machine.
+	// Consent is never remembered, not even for the built-in client. Otherwise a page of another origin
+	// could have a code sent to any process on the person's machine.
 	if a.silent {
 		s.refuse(w, r, a, of, fosite.ErrConsentRequired)
 		return
@@ -138,7 +138,7 @@ func (s *Server) validate(ctx context.Context, a *authorization, query url.Value
 	if a.org, err = organisationOf(query); err != nil {
 		return err
 	}
-	if a.attendance, err = attendanceOf(query, s.now()); err != nil {
+	if a.signInRule, err = signInRuleOf(query, s.now()); err != nil {
 		return err
 	}
 	a.flow = flow
@@ -160,16 +160,16 @@ func requested(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 	return auth.StoredScopes(names), nil
 }
 
-// narrowed is [requested] for a request that may name scopes which the client does not have: a
-// program that reads scopes_supported asks for all of them. The reply names those it gets
-// (RFC 6749 §3.3).
+// narrowed is [requested] for a request that may name scopes that the client does not have, because
+// a program that reads scopes_supported asks for all of them. The reply names the scopes that the
+// program gets (RFC 6749 §3.3).
 func narrowed(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 	names, err := requested(text, auth.AllScopes())
 	if err != nil || strings.TrimSpace(text) == "" {
 		return allowed, err
 	}
 	if names = names.Intersect(allowed); len(names.Strings()) == 0 {
-		return names, fosite.ErrInvalidScope.WithHint("The client has none of the scopes.")
+		return names, fosite.ErrInvalidScope.WithHint("The client has none of the requested scopes.")
 	}
 	return names, nil
 }
@@ -178,7 +178,7 @@ func narrowed(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 var errTarget = &fosite.RFC6749Error{ErrorField: "invalid_target", CodeField: http.StatusBadRequest,
 	DescriptionField: "The parameter resource must be the URL of this server."}
 
-// checkResource refuses a request for tokens that another server is to accept.
+// checkResource refuses a request for tokens for another server.
 func (s *Server) checkResource(parameters url.Values) error {
 	resource := parameters.Get("resource")
 	if rest, own := strings.CutPrefix(resource, s.issuer); resource != "" && (!own || rest != "" && rest[0] != '/') {

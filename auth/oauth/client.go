@@ -36,7 +36,7 @@ type Client struct {
 	Org uuid.UUID
 	// SecretHash is the SHA-256 of the client's secret; nil for a public client.
 	SecretHash []byte
-	// RedirectURIs are compared exactly, except for the ports of addresses of the person's own machine
+	// RedirectURIs are compared exactly, except for the ports of addresses on the person's own machine
 	// (RFC 8252 §7.3).
 	RedirectURIs []string
 	// Scopes bounds the scopes of the client's tokens.
@@ -75,15 +75,15 @@ func (s *Server) find(ctx context.Context, id string) (Client, error) {
 }
 
 // native matches redirect URIs to the person's own machine, in one spelling of each host. Any port
-// of them is allowed (RFC 8252 §7.3), and any path for the built-in client.
+// is allowed (RFC 8252 §7.3), and for the built-in client any path.
 var native = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]|localhost)(?::([1-9][0-9]{0,4}))?(/[A-Za-z0-9._~/-]*)?$`)
 
 // redirect returns the redirect URI of a request if the client may use it.
 func (c Client) redirect(raw string) (*url.URL, error) {
 	host, at, isNative := nativeRedirect(raw)
 	known := c.ID == FirstParty && isNative || slices.ContainsFunc(c.RedirectURIs, func(registered string) bool {
-		ownHost, ownPath, native := nativeRedirect(registered)
-		return registered == raw || native && isNative && ownHost == host && ownPath == at
+		ownHost, ownPath, ok := nativeRedirect(registered)
+		return registered == raw || ok && isNative && ownHost == host && ownPath == at
 	})
 	if u, err := url.Parse(raw); known && err == nil && fosite.IsValidRedirectURI(u) {
 		return u, nil
@@ -91,7 +91,8 @@ func (c Client) redirect(raw string) (*url.URL, error) {
 	return nil, fosite.ErrInvalidRequest.WithHint("The parameter redirect_uri is missing, or is not one of the client's redirect URIs.")
 }
 
-// nativeRedirect splits a redirect URI to the person's own machine, without its port.
+// nativeRedirect returns the host and the path of a redirect URI to the person's own machine. ok is
+// false for any other URI.
 func nativeRedirect(raw string) (host, at string, ok bool) {
 	parts := native.FindStringSubmatch(raw)
 	if parts == nil {

@@ -408,7 +408,9 @@ func TestTokensAreForThisServer(t *testing.T) {
 		_, err := w.cli().Exchange(t.Context(), code, oauth2.VerifierOption(verifier), resource(own))
 		require.NoError(t, err)
 	}
-	for _, other := range []string{"https://other.example", issuer + ".evil.example", issuer + "@evil.example", issuer + ":444", "lakewarden"} {
+	for _, other := range []string{
+		"https://other.example", issuer + ".evil.example", issuer + "@evil.example", issuer + ":444", "lakewarden",
+	} {
 		address := w.cli().AuthCodeURL(state, oauth2.S256ChallengeOption("v"), resource(other))
 		require.Equal(t, "invalid_target", w.redirected(w.visit(address), w.cli().RedirectURL).Get("error"), other)
 		verifier := oauth2.GenerateVerifier()

@@ -12,27 +12,27 @@ import (
 	"github.com/lakewarden/lakewarden/auth/session"
 )
 
-// Prompts are the values of the parameter prompt that the server supports. The server asks for
-// consent in any case.
+// Prompts returns the values of the parameter prompt that the server supports. The server always
+// asks for consent, unless the value is none.
 func Prompts() []string { return []string{"none", "login", "consent", "select_account"} }
 
-// signedInSince is the parameter of the server's own links to the authorization endpoint: the time
-// in microseconds since 1970 from which on the person has to have signed in. It replaces prompt
-// and max_age in the link that a person follows after signing in, who would otherwise be asked
-// to sign in without end.
+// signedInSince is a parameter of the server's own links to the authorization endpoint: the earliest
+// time at which the person may have signed in, in microseconds since 1970. It replaces prompt and
+// max_age in the link that a person follows after signing in. Otherwise the person would be asked to
+// sign in again and again.
 const signedInSince = "signed_in_since"
 
-// attendance is what a request says about the person at the browser: OpenID Connect Core 1.0
+// signInRule is what a request demands of the sign-in at the browser: OpenID Connect Core 1.0
 // §3.1.2.1.
-type attendance struct {
+type signInRule struct {
 	// silent reports that no page may be shown.
 	silent bool
-	// since is the time from which on the person has to have signed in, or zero.
+	// since is the earliest time at which the person may have signed in; zero means any.
 	since time.Time
 }
 
-// attendanceOf parses the parameters prompt, max_age and [signedInSince].
-func attendanceOf(query url.Values, now time.Time) (a attendance, err error) {
+// signInRuleOf parses the parameters prompt, max_age and [signedInSince].
+func signInRuleOf(query url.Values, now time.Time) (a signInRule, err error) {
 	prompts := strings.Fields(query.Get("prompt"))
 	for _, prompt := range prompts {
 		switch prompt {
@@ -46,7 +46,7 @@ func attendanceOf(query url.Values, now time.Time) (a attendance, err error) {
 		}
 	}
 	if a.silent && len(prompts) > 1 {
-		return a, fosite.ErrInvalidRequest.WithHint("The value none of the parameter prompt excludes others.")
+		return a, fosite.ErrInvalidRequest.WithHint("The value none of the parameter prompt excludes other values.")
 	}
 	if text := query.Get("max_age"); text != "" {
 		seconds, err := strconv.ParseUint(text, 10, 31)
@@ -72,11 +72,11 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// attends reports whether a session of the browser is young enough.
-func (a attendance) attends(of session.Session) bool { return !of.CreatedAt.Before(a.since) }
+// satisfied reports whether a session of the browser is recent enough.
+func (a signInRule) satisfied(of session.Session) bool { return !of.CreatedAt.Before(a.since) }
 
-// afterSignIn returns the query with which a request goes on after the person has signed in.
-func (a attendance) afterSignIn(u *url.URL) string {
+// afterSignIn returns the query with which a request continues after the person has signed in.
+func (a signInRule) afterSignIn(u *url.URL) string {
 	if a.since.IsZero() {
 		return u.RawQuery
 	}

@@ -74,7 +74,7 @@ type exchange struct {
 	// reused reports that the grant was used before. family is its session.
 	reused bool
 	family uuid.UUID
-	// proving is the session of a code of the client, from when its verifier is checked on.
+	// proving is the session of the code whose verifier is checked, or [uuid.Nil] before the check.
 	proving uuid.UUID
 	// ended reports that the session has ended since the grant was read.
 	ended bool
@@ -297,7 +297,7 @@ func (s *store) GetPKCERequestSession(ctx context.Context, signature string, _ f
 	if err != nil {
 		return nil, err
 	}
-	exchangeOf(ctx).proving = r.Session.(*granted).session.ID // of load
+	exchangeOf(ctx).proving = r.Session.(*granted).session.ID // load returns no other type
 	return r, nil
 }
 

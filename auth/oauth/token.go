@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth/session"
 )
 
-// cleanupTime bounds what is done after a request has failed.
+// cleanupTime bounds the cleanup after a request that has failed.
 const cleanupTime = 10 * time.Second
 
 // Token serves the token endpoint.
@@ -88,8 +88,8 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, e *Event) (ses
 func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string, e *Event) (session.Tokens, error) {
 	access, err := s.flows.NewAccessRequest(ctx, r, &granted{})
 	if proving := exchangeOf(ctx).proving; err != nil && proving != uuid.Nil {
-		// Whoever has the code without its verifier gets one attempt.
-		// Also if that one hangs up.
+		// The code ends with this attempt, also if the client disconnects, so that nobody who has the
+		// code can try several verifiers.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 		defer cancel()
 		err = errors.Join(err, s.sessions.RevokeSession(cleanup, proving))

@@ -71,8 +71,8 @@ func (s *Store) EndWritesOf(ctx context.Context, holder string) (ended int64, er
 }
 
 // loseWrites removes the leases that a condition selects, whose holders have ended, and returns
-// their number. It first records the deletions of files that they had begun, one by one, because
-// each record has an epoch of its own.
+// their number. It first records the deletions of files that the holders had begun, each in its
+// own transaction, because each record has its own epoch.
 func (s *Store) loseWrites(ctx context.Context, condition string, args ...any) (lost int64, err error) {
 	begun, err := sqldb.List(ctx, s.db.Read(), sqldb.Value[catalog.WriteLeaseID],
 		"SELECT id FROM write_leases WHERE deleting_path IS NOT NULL AND "+condition, args...)
@@ -86,7 +86,7 @@ func (s *Store) loseWrites(ctx context.Context, condition string, args ...any) (
 				return d, err
 			}, "DELETE FROM write_leases WHERE id = ? AND "+condition+` AND deleting_path IS NOT NULL
 				RETURNING org_id, delta_id, deleting_config_id, deleting_path, deleting_kept`, append([]any{id}, args...)...)
-			if errors.Is(err, catalog.ErrNotFound) { // another replica has recorded it, or the holder has returned
+			if errors.Is(err, catalog.ErrNotFound) { // another replica has recorded it, or its holder has renewed the lease
 				return sqldb.ErrUnchanged
 			}
 			if err != nil {

@@ -96,7 +96,7 @@ func (s SSO) BeginAtProvider(ctx context.Context, email, returnTo string) (autho
 		return "", err
 	}
 	if strings.HasPrefix(returnTo, SSOCallbackPath) {
-		returnTo = "" // the provider's callback gives the tokens that the program began a sign-in for
+		returnTo = "" // the provider's callback returns the tokens for which the program began the sign-in
 	}
 	return s.begin(ctx, config, email, returnTo)
 }

@@ -155,7 +155,7 @@ type progress struct {
 	session session.Session
 }
 
-// org returns the organisation that the session is limited to, or "".
+// org returns the organisation that the session is limited to; "" means none.
 func (p progress) org() catalog.OrgID {
 	if p.session.Org == uuid.Nil {
 		return ""

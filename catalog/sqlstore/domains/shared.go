@@ -129,7 +129,8 @@ func (s *Store) DomainUses(ctx context.Context, org catalog.OrgID, id catalog.Do
 	return domainUses(ctx, s.db.Read(), org, id)
 }
 
-// compareUses compares the columns that use a domain with those that a change was judged by.
+// compareUses returns a version conflict unless the columns that use a domain are those by which
+// the caller of a change was judged.
 func compareUses(t catalog.DomainTarget, d catalog.Domain, uses []catalog.ColumnDomain) error {
 	same := func(a, b catalog.ColumnDomain) bool {
 		return a.Table == b.Table && a.Column == b.Column && a.Parent == b.Parent

@@ -114,8 +114,8 @@ func insertValues(ctx context.Context, tx sqldb.Session, id catalog.DomainID, or
 }
 
 // changeValues runs fn in a transaction with a domain and its values, raises the
-// versions, and returns the changed domain. The columns that use the domain must be the
-// expected ones.
+// versions, and returns the changed domain. The columns that use the domain must be those
+// of t.Uses, unless that is nil.
 func (s *Store) changeValues(ctx context.Context, t catalog.DomainTarget,
 	fn func(tx sqldb.Session, d catalog.Domain, values []catalog.DomainValue) error) (changed catalog.Domain, err error) {
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {

@@ -116,7 +116,7 @@ func (s *Store) UpdateClient(ctx context.Context, org catalog.OrgID, id catalog.
 }
 
 // changeClient changes a client of the same transaction. Its tokens name their scopes, so
-// they end when it loses one. The change must not outlive its maker.
+// they end when it loses one. The client must end with every key with which its maker ends.
 func (s *Store) changeClient(ctx context.Context, tx sqldb.Session, c catalog.Client, expectedVersion int64,
 	change catalog.ClientChange) error {
 	if err := sqldb.Compare(expectedVersion, c.Version); err != nil {

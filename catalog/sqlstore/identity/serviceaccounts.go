@@ -83,8 +83,8 @@ func (s *Store) UpdateServiceAccount(ctx context.Context, org catalog.OrgID, id 
 		if err != nil {
 			return err
 		}
-		as := catalog.ClientChange{Name: change.Name, Scopes: change.Scopes, Maker: change.Maker}
-		if err := s.changeClient(ctx, tx, c, expectedVersion, as); err != nil {
+		own := catalog.ClientChange{Name: change.Name, Scopes: change.Scopes, Maker: change.Maker}
+		if err := s.changeClient(ctx, tx, c, expectedVersion, own); err != nil {
 			return err
 		}
 		if change.Name != nil {
