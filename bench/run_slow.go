@@ -13,9 +13,10 @@ import (
 )
 
 // SlowReaders describes connections of one user, each of which reads an endless result too slowly.
-// One whose statement the server ends is replaced.
+// If the server ends the statement of a connection, another connection replaces it.
 type SlowReaders struct {
-	// Stalled of them read nothing after the header of the reply, Trickling a byte a second.
+	// Stalled is the number of connections that read nothing after the header of the reply,
+	// Trickling the number of those that read a byte a second.
 	Stalled   int `json:"stalled"`
 	Trickling int `json:"trickling"`
 }
@@ -23,11 +24,11 @@ type SlowReaders struct {
 // endlessSQL has more rows than any client reads.
 const endlessSQL = "SELECT repeat('x', 1000) AS v FROM t a, t b, t c"
 
-// slowSpillMiB bounds the disk that results take which nobody reads.
+// slowSpillMiB bounds the disk space of results that nobody reads.
 const slowSpillMiB = 1024
 
-// slow measures statements of one user, alone and then beside slow readers of another user of the
-// organisation. The time includes what a client waits if it is told to come back.
+// slow measures statements of one user, first alone and then while another user of the organisation
+// reads slowly. The times include the waits of a client that is told to retry.
 func (r *runner) slow(ctx context.Context) error {
 	if _, err := r.sharedTable(ctx); err != nil {
 		return err
@@ -38,17 +39,17 @@ func (r *runner) slow(ctx context.Context) error {
 	}
 	readers := slowReaders{SlowReaders: *r.workload.Slow, user: reader.in(r.schema), figures: r.figures}
 	var alone, beside Samples
-	if _, err := r.promptly(ctx, r.workload.Warmup); err != nil {
+	if _, err := r.paced(ctx, r.workload.Warmup); err != nil {
 		return err
 	}
-	if alone, err = r.promptly(ctx, r.workload.Runs); err != nil {
+	if alone, err = r.paced(ctx, r.workload.Runs); err != nil {
 		return err
 	}
 	err = under(ctx, readers.run, func(ctx context.Context) (err error) {
 		if err := pause(ctx, settling); err != nil {
 			return err
 		}
-		beside, err = r.promptly(ctx, r.workload.Runs)
+		beside, err = r.paced(ctx, r.workload.Runs)
 		return err
 	})
 	if err != nil {
@@ -67,8 +68,8 @@ func (r *runner) slow(ctx context.Context) error {
 	return nil
 }
 
-// promptly runs the statements of the workload n times, a few a second.
-func (r *runner) promptly(ctx context.Context, n int) (taken Samples, err error) {
+// paced runs the statements of the workload n times, with pauses, and returns their times.
+func (r *runner) paced(ctx context.Context, n int) (taken Samples, err error) {
 	for range n {
 		for _, st := range r.statements {
 			begun := time.Now()
@@ -94,9 +95,9 @@ type slowReaders struct {
 	begun, refused atomic.Int64
 }
 
-// run adds connections until ctx ends whenever fewer statements than described are running or
-// waiting. A reader does not notice that the server has ended its statement: what was sent before
-// is still to be read.
+// run opens connections, until ctx ends, whenever fewer statements than described are running or
+// waiting. It counts statements by the server's metrics, because a reader notices the end of its
+// statement only after it has read everything that was sent before.
 func (s *slowReaders) run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -113,7 +114,7 @@ func (s *slowReaders) run(ctx context.Context) {
 	}
 }
 
-// settling is how long the readers take to hold what they can.
+// settling is the time until the readers hold as much of the server's resources as they can.
 const settling = 15 * time.Second
 
 // read begins to read an endless result, and holds the connection until ctx ends.

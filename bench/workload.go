@@ -62,7 +62,7 @@ const (
 	// KindSharing measures when the attach of a storage configuration takes effect on open
 	// sessions.
 	KindSharing Kind = "sharing"
-	// KindSlow measures one user beside another one who reads results too slowly.
+	// KindSlow measures one user while another one reads results too slowly.
 	KindSlow Kind = "slow"
 	// KindMove compares moves between object stores with rclone.
 	KindMove Kind = "move"

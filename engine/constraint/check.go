@@ -66,8 +66,8 @@ func (c Check) Spark() string { return c.expr.spark() }
 func (c Check) Columns() []string { return c.expr.columns(nil) }
 
 // Broken returns the condition, in DuckDB's SQL, under which a row of the relation with this alias
-// breaks the check. The condition is TRUE or FALSE and cannot fail. TRY also hides the comparisons
-// in it from scans, which evaluate some of them wrongly.
+// breaks the check. The condition is TRUE or FALSE and cannot fail. TRY also keeps DuckDB from
+// passing the comparisons to scans, which evaluate some of them wrongly.
 func (c Check) Broken(alias string) string {
 	return "(NOT coalesce(TRY(" + c.expr.duckdb(alias) + "), false))"
 }

@@ -20,8 +20,8 @@ type barriers struct {
 type barrierCopy struct {
 	name  string
 	bytes int64
-	// dropping reports whether a drop of the copy began. An interrupt can end the drop, so the copy
-	// may exist still.
+	// dropping reports whether a drop of the copy has begun. An interrupt can end the drop, so the
+	// copy may still exist.
 	dropping bool
 	// indexed holds the columns for which an index was requested, created or not.
 	indexed map[string]bool

@@ -113,7 +113,9 @@ func TestCSVDelimitersAreDeclared(t *testing.T) {
 	require.Equal(t, [][]any{{"x", int64(2)}}, mustRead(t, "sep=|\nTitle\nx|2\n", req), "the line does not count")
 
 	req = ingest.Request{Format: staging.CSV, Columns: columns("a", "VARCHAR"), CSV: csvbody.Dialect{NoHeader: true}}
-	for _, body := range []string{"sep=\"\n", "sep=\n", "sep=;;\n", "sep =;\n", "sep=ä\n", "sep=x\n", "sep=1\nhello\n", "x\nsep=;\n", "\"sep=;\"\n"} {
+	for _, body := range []string{
+		"sep=\"\n", "sep=\n", "sep=;;\n", "sep =;\n", "sep=ä\n", "sep=x\n", "sep=1\nhello\n", "x\nsep=;\n", "\"sep=;\"\n",
+	} {
 		var lines [][]any
 		for _, line := range strings.Split(strings.TrimSuffix(body, "\n"), "\n") {
 			lines = append(lines, []any{strings.Trim(line, `"`)})
@@ -148,7 +150,7 @@ func TestCSVLinesThatAreNotRows(t *testing.T) {
 	require.EqualError(t, err, "body is no CSV: line 3 (byte 4): has fewer lines than csv_skip")
 	req.CSV.NoHeader = true
 	_, err = stage(t, "1\n2\n3\n", req)
-	require.EqualError(t, err, "body is no CSV: line 4 (byte 6): has no lines but those that csv_skip skips")
+	require.EqualError(t, err, "body is no CSV: line 4 (byte 6): has no lines after those that csv_skip skips")
 	req.Limits.RowBytes = 100
 	for _, long := range []string{strings.Repeat("1", 1<<20) + "\n2\n3\nx,2\n", "1\n2\n3\n#" + strings.Repeat("1", 1<<20) + "\nx,2\n"} {
 		_, err = stage(t, long, req)

@@ -42,8 +42,8 @@ type VacuumOptions struct {
 	// Kept, if not nil, is called before files are deleted, with the oldest version that
 	// will certainly have all its files. The last call counts.
 	Kept func(version int64)
-	// Deleting, if not nil, is called before each batch of files or uploads is deleted, unless the
-	// run is dry. After an error nothing more is deleted.
+	// Deleting, if not nil, is called before each batch of files or uploads is deleted, except in a
+	// dry run. After an error nothing more is deleted.
 	Deleting func(context.Context) error
 	// Deleted, if not nil, is called with each batch of files that were deleted, or
 	// would be in a dry run.

@@ -39,7 +39,7 @@ func castableScalar(from sqltype.Scalar, to sqltype.Type) bool {
 		return to == sqltype.Varchar
 	case sqltype.Date:
 		return to == sqltype.Timestamp
-	case sqltype.Timestamp, sqltype.TimestampTZ, sqltype.TimestampS, sqltype.TimestampMS: // nanoseconds would be cut off
+	case sqltype.Timestamp, sqltype.TimestampTZ, sqltype.TimestampS, sqltype.TimestampMS: // not TimestampNS: digits would be lost
 		// Those without a zone are in UTC, as the session is.
 		return to == sqltype.Timestamp || to == sqltype.TimestampTZ
 	}

@@ -16,9 +16,9 @@ import (
 // maxChecked bounds the files that Checked remembers, each with about fifty bytes.
 const maxChecked = 100_000
 
-// Checked remembers the files whose types fit the columns of their table. A file is never
-// changed under its name, except by repairs, so that only files without a fault are remembered.
-// The zero value is ready for use, by several instances at once.
+// Checked remembers the files whose types fit the columns of their table. Only files without a
+// fault are remembered, because a file is never changed under its name, except by repairs. The zero
+// value is ready for use, and several instances may share it.
 type Checked struct {
 	mu    sync.Mutex
 	files map[checkedFile][]string
@@ -27,8 +27,8 @@ type Checked struct {
 // checkedFile identifies a file and the columns that it was checked for.
 type checkedFile [16]byte
 
-// widened returns the columns whose values the reader converts in a file. It returns false if the
-// file is unknown.
+// widened returns the columns of a file whose values the reader converts. It returns false if the
+// file was not checked.
 func (c *Checked) widened(f checkedFile) ([]string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,8 +48,8 @@ func (c *Checked) add(f checkedFile, widened []string) {
 // checkFiles checks that the types of every file fit those of the columns, and records the columns
 // that the reader converts. first describes the first file.
 //
-// DuckDB itself only binds the types of the first file, and converts what it can in the others: it
-// would read 1.7 as 2.
+// DuckDB itself checks the types of the first file only, and converts the values of the others if it
+// can: it would read 1.7 as 2.
 func (v *Views) checkFiles(s *fileScan, first *native.Description) error {
 	forms, keys := s.forms, []checkedFile(nil)
 	if s.parts == nil {
@@ -96,8 +96,8 @@ func (v *Views) checkForm(s *fileScan, form fileForm, first *native.Description)
 	return v.checkTypes(s, s.paths[at], described)
 }
 
-// unknownFiles returns the numbers of the files that were not checked yet, and the keys of all. It
-// records what is known of the others.
+// unknownFiles returns the numbers of the files that were not checked yet, and the keys of all
+// files. It records the columns that the reader converts in the others.
 func (v *Views) unknownFiles(s *fileScan) (unknown []int, keys []checkedFile) {
 	columns := s.digest()
 	keys = make([]checkedFile, len(s.paths))
@@ -113,7 +113,7 @@ func (v *Views) unknownFiles(s *fileScan) (unknown []int, keys []checkedFile) {
 	return unknown, keys
 }
 
-// digest identifies the columns of files that are checked.
+// digest identifies the columns for which the scan's files are checked.
 func (s *fileScan) digest() []byte {
 	h := sha256.New()
 	text := func(text string) { _, _ = io.WriteString(h, strconv.Itoa(len(text))+":"+text) }
@@ -129,7 +129,8 @@ func (s *fileScan) digest() []byte {
 	return h.Sum(nil)
 }
 
-// keyOf identifies a file for the given columns. A local file that was replaced is another file.
+// keyOf identifies a file for the columns with the given digest. A local file that was replaced, as
+// its size or time shows, has another key.
 func keyOf(columns []byte, path string) checkedFile {
 	text := append(slices.Clone(columns), path...)
 	if !sandbox.IsRemote(path) {

@@ -21,7 +21,7 @@ type fileNode struct {
 	id       int
 	hasID    bool
 	repeated bool
-	// nanos reports a timestamp in nanoseconds.
+	// nanos reports whether the element is a timestamp in nanoseconds.
 	nanos    bool
 	children []*fileNode
 }
@@ -37,8 +37,8 @@ type schemaRow struct {
 	parts int
 }
 
-// schemaElement is SQL for all of an element of a schema that decides about the types of columns.
-// Only the name can have any characters.
+// schemaElement is SQL for a text with all properties of a schema element that decide the types of
+// columns. The length precedes the name, because only the name can have arbitrary characters.
 const schemaElement = "concat_ws(' ', length(name), name, coalesce(field_id::VARCHAR, '-'), coalesce(repetition_type, '-'), " +
 	"coalesce(num_children, 0), type, converted_type, logical_type, duckdb_type)"
 
@@ -98,7 +98,7 @@ func (v *Views) schemaOf(path string, d *native.Description) (*fileNode, error) 
 		return nil, fileSchemaError("a file with a broken schema")
 	}
 	if len(d.Types) != len(root.children) {
-		return nil, fileSchemaError("a file with other columns than its schema")
+		return nil, fileSchemaError("a file whose columns differ from its schema")
 	}
 	return root, nil
 }

@@ -37,8 +37,8 @@ func (s *fileScan) guard(c engine.Column, value string) string {
 }
 
 // guardLogged is [fileScan.guard] for the columns of a table that is read through its log, which
-// has no number of the file. The extension reads the statistics of the log as well, where writers
-// store decimals as JSON numbers that have too few digits for some values.
+// has no number of the file. It also guards wide decimals: the extension uses the statistics of the
+// log, in which writers store decimals as JSON numbers with too few digits for some values.
 func guardLogged(name string, t sqltype.Type) string {
 	quoted := engine.QuoteIdent(name)
 	if !misread(t) && !sqltype.Contains(t, wideDecimal) {
@@ -50,6 +50,7 @@ func guardLogged(name string, t sqltype.Type) string {
 // jsonDigits is the number of decimal digits that every 64-bit floating-point number keeps.
 const jsonDigits = 15
 
+// wideDecimal reports whether t is a decimal that has values with more digits than [jsonDigits].
 func wideDecimal(t sqltype.Type) bool {
 	d, ok := t.(sqltype.Decimal)
 	return ok && d.Precision > jsonDigits

@@ -11,7 +11,7 @@ import (
 )
 
 // fileQuery returns the SELECT that reads a list of files as the table they belong to. It
-// opens the first file, and those whose types are not known to fit.
+// opens the first file, and every file that was not checked before.
 //
 // deleted is the number of the list of deleted rows, zero for none; the caller drops that list
 // together with the query.
@@ -72,7 +72,7 @@ type fileScan struct {
 	parts   [][]engine.FieldID
 	literal []string
 	inside  []*part
-	// forms are the different schemas of the files, if they are to be inspected.
+	// forms are the different schemas of the files, if parts is not nil.
 	forms []fileForm
 	// deletes reports whether the list has deleted rows.
 	deletes bool

@@ -90,7 +90,7 @@ func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) (
 		return nil, err
 	}
 	for i, c := range s.stored {
-		if s.partOf(i) != nil { // every file was looked into
+		if s.partOf(i) != nil { // inspect has checked every file
 			continue
 		}
 		for j, name := range file.Names {
@@ -106,8 +106,8 @@ func (v *Views) checkTypes(s *fileScan, path string, file *native.Description) (
 	return widened, v.checkUnits(s, names, path, file)
 }
 
-// checkUnits checks that no timestamp with a zone is in nanoseconds in a file: DuckDB's reader
-// gives it the same type as one in microseconds, and cuts digits off.
+// checkUnits checks that a file has no timestamps with a zone in nanoseconds. DuckDB's reader gives
+// them the same type as those in microseconds, and cuts digits off.
 func (v *Views) checkUnits(s *fileScan, names []string, path string, file *native.Description) error {
 	zoned := func(t sqltype.Type) bool {
 		return sqltype.Contains(t, func(t sqltype.Type) bool { return t == sqltype.TimestampTZ })

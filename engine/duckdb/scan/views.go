@@ -28,7 +28,8 @@ type Views struct {
 	variants bool
 }
 
-// NewViews returns the views of an instance. Files that are in checked are not checked again.
+// NewViews returns the views of an instance. The types of files that are in checked are not checked
+// again.
 func NewViews(in *native.Instance, checked *Checked) *Views {
 	return &Views{inst: in, checked: checked, names: newRecent[int64]()}
 }

@@ -12,11 +12,12 @@ type Dialect struct {
 	Quote byte
 	// Null is a text that means NULL in a field without quotes, in addition to the empty text.
 	Null string
-	// NullTyped reports that Null has its meaning only in columns that are neither text nor binary.
+	// NullTyped reports that Null means NULL only in columns that are neither text nor binary.
 	NullTyped bool
-	// Skip is the number of lines before the header, without one that declares the delimiter.
+	// Skip is the number of lines before the header, not counting one that declares the delimiter.
 	Skip int
-	// Comment begins lines that are comments: one byte below 128; 0 means that there are none.
+	// Comment is the character that begins comment lines: one byte below 128; 0 means that there are
+	// none.
 	Comment byte
 	// Thousands separates groups of three digits in the whole part of numbers; empty means that
 	// there are no groups.
@@ -88,6 +89,7 @@ func (d Dialect) Words() []string {
 	return words
 }
 
+// skipText returns the text of the option csv_skip.
 func skipText(n int) string {
 	if n == 0 {
 		return ""
@@ -95,6 +97,7 @@ func skipText(n int) string {
 	return strconv.Itoa(n)
 }
 
+// characterText returns the text of an option of one character.
 func characterText(b byte) string {
 	if b == 0 {
 		return ""

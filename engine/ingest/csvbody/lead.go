@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// begin reads what precedes the records: a line that declares the delimiter, and the lines that
-// the dialect skips.
+// begin reads the lines that precede the records: a line that declares the delimiter, and the lines
+// that the dialect skips.
 func (r *Records) begin() error {
 	if _, err := r.scan.more(maxDeclaration); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (r *Records) begin() error {
 	if some, err := r.scan.more(1); err != nil || some || r.dialect.Skip == 0 {
 		return err
 	}
-	return r.scan.syntax("has no lines but those that csv_skip skips")
+	return r.scan.syntax("has no lines after those that csv_skip skips")
 }
 
 const declaration = "sep="
@@ -47,7 +47,7 @@ const declaration = "sep="
 const maxDeclaration = len(declaration + ";\r\n")
 
 // Declared returns the delimiter that the first line of a text declares, as Excel writes and
-// reads it: sep=; and an end of line. Neither quote nor a letter or digit is such a delimiter.
+// reads it: sep=; and an end of line. A line that names quote, a letter or a digit declares nothing.
 func Declared(text []byte, quote byte) (comma byte, ok bool) {
 	n := len(declaration)
 	if len(text) <= n || !bytes.EqualFold(text[:n], []byte(declaration)) {
@@ -66,9 +66,10 @@ func isWord(b byte) bool {
 // isCharacter reports whether a byte can be an option of one character.
 func isCharacter(b byte) bool { return b < 0x80 && b != 0 && b != '\r' && b != '\n' }
 
-// Comma returns the delimiter. Before the first record it is that of the dialect.
+// Comma returns the delimiter: after the first call of Next the one that the body declares, if it
+// declares one, otherwise that of the dialect.
 func (r *Records) Comma() byte { return r.scan.comma }
 
-// OnComment sets a function that is called with every comment, with its end of line, and the line
-// in which it is.
+// OnComment sets a function that is called with every comment line, including its end of line, and
+// with the number of the line. The text is valid until f returns.
 func (r *Records) OnComment(f func(text []byte, line int64)) { r.scan.onComment = f }

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// thousands are the characters that can separate groups of digits: among them are the
-// apostrophe of typographers, and spaces without a break.
+// thousands holds the characters that can separate groups of digits, including the typographic
+// apostrophe, the no-break space and the narrow no-break space.
 const thousands = ",.'’_ \u00a0\u202f"
 
 var separators = strings.Split(thousands, "")
@@ -33,7 +33,7 @@ func (d Dialect) checkThousands() error {
 }
 
 // number appends a number of the dialect to out, without separators of thousands and with a
-// decimal point. It returns false for a text that is not a number of the dialect.
+// decimal point. It returns false for a text whose separators are not those of the dialect.
 func (d Dialect) number(out, text []byte) ([]byte, bool) {
 	if d.Thousands != "" {
 		plain, separator, ok := Ungrouped(nil, text)
@@ -50,10 +50,10 @@ func (d Dialect) number(out, text []byte) ([]byte, bool) {
 	return withPoint(out, text)
 }
 
-// Ungrouped appends a number with groups of digits to out, without the separators of the groups.
-// ok is false for a text that has no groups: 1 to 3 digits, the first of which is not 0, and then
-// groups of the same separator and three digits, up to the end of the whole part. The rest is not
-// examined, apart from that it does not have the separator.
+// Ungrouped appends a number with groups of digits to out, without the separators of the groups. The
+// whole part of such a number has 1 to 3 digits, the first of which is not 0, and then one or more
+// groups, each of which is the separator and three digits. For any other text ok is false. The rest
+// of the text must not have the separator, and is not examined otherwise.
 func Ungrouped(out, text []byte) (plain []byte, separator string, ok bool) {
 	i := 0
 	if i < len(text) && (text[i] == '-' || text[i] == '+') {

@@ -14,14 +14,15 @@ type Options struct {
 	// Delimiter and Quote are one ASCII character each; empty means a comma, unless the first line
 	// of the body declares another delimiter, and a double quote.
 	Delimiter, Quote string
-	// Null is a text that means NULL in a field without quotes. NullIn is all (also for "") or
-	// typed: the columns in which it does.
+	// Null is a text that means NULL in a field without quotes. NullIn selects the columns in which
+	// it does: all (also for ""), or typed, which are those that are neither text nor binary.
 	Null, NullIn string
 	// Skip is the number of lines before the header; empty means none.
 	Skip string
-	// Comment is one ASCII character, which begins lines that are comments; empty means none.
+	// Comment is the ASCII character that begins comment lines; empty means that there are none.
 	Comment string
-	// Thousands is one character, which separates groups of three digits; empty means none.
+	// Thousands is the character that separates groups of three digits; empty means that there are
+	// no groups.
 	Thousands string
 	// Header is present (also for "") or absent.
 	Header string
@@ -82,7 +83,7 @@ func (e *OptionError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { yield(e.Option, e.Message) }
 }
 
-// named returns the options by their names in requests, in the order of the documentation.
+// named returns the options with their names in requests, in the order of the documentation.
 func (o *Options) named() []namedOption {
 	return []namedOption{
 		{optionDelimiter, &o.Delimiter}, {optionQuote, &o.Quote}, {optionNull, &o.Null}, {optionNullIn, &o.NullIn},
@@ -92,6 +93,7 @@ func (o *Options) named() []namedOption {
 	}
 }
 
+// namedOption is an option with its name in requests.
 type namedOption struct {
 	name string
 	text *string
@@ -137,7 +139,7 @@ func (o Options) Dialect() (Dialect, error) {
 	case !d.DecimalComma && o.Decimal != "" && o.Decimal != DecimalPoint:
 		return d, &OptionError{optionDecimal, "must be point or comma"}
 	}
-	if d.Skip, err = lines(o.Skip); err != nil {
+	if d.Skip, err = lineCount(o.Skip); err != nil {
 		return d, err
 	}
 	if err = d.checkThousands(); err != nil {
@@ -156,8 +158,8 @@ func (o Options) Dialect() (Dialect, error) {
 	return d, err
 }
 
-// separators sets the characters between fields, around them and before comments, which must
-// differ and not occur in the text for NULL where they would have their meaning.
+// separators sets the delimiter, the quote and the character of comments. They must differ, and the
+// text for NULL must not have them where they would have their meaning.
 func (o Options) separators(d *Dialect) (err error) {
 	if d.Comma, err = character(optionDelimiter, o.Delimiter, 0); err != nil {
 		return err
@@ -184,8 +186,8 @@ func (o Options) separators(d *Dialect) (err error) {
 	return nil
 }
 
-// lines returns the number in the option csv_skip.
-func lines(text string) (int, error) {
+// lineCount parses the option csv_skip.
+func lineCount(text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}

@@ -34,7 +34,7 @@ func NewRecords(body io.Reader, dialect Dialect, rowBytes int64) (*Records, erro
 // Next returns the next record, valid until the next call, and its length as UTF-8. An empty
 // line is a record of one empty field. At the end it returns io.EOF. Other errors are those of
 // the body, [*staging.SyntaxError], [*staging.CutError] and [*staging.LimitError], and
-// [*OptionError] for a delimiter that contradicts the one that the body declares.
+// [*OptionError] for an option that contradicts the delimiter that the body declares.
 func (r *Records) Next() (fields []Field, size int64, err error) {
 	if !r.begun {
 		if err := r.begin(); err != nil {

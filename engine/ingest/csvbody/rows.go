@@ -192,7 +192,7 @@ func (c *decoder) field(cells *staging.Cells, text []byte) (message string) {
 	return cells.Field(text)
 }
 
-// inDialect returns a message about a number for the decimal separator of the dialect.
+// inDialect returns a message about a number with the name of the dialect's decimal separator.
 func (c *decoder) inDialect(message string) string {
 	if c.dialect.DecimalComma {
 		return strings.Replace(message, "the point", "the comma", 1)

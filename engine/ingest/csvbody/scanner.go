@@ -32,8 +32,8 @@ type scanner struct {
 	// line is the line of the next record, offset its place in the body. begun is the line of
 	// the record that was returned last.
 	line, offset, begun int64
-	// comment begins lines that are not records; 0 means that there are none. onComment, if it is
-	// not nil, is called with them.
+	// comment is the character that begins comment lines; 0 means that there are none. onComment, if
+	// it is not nil, is called with each of these lines.
 	comment   byte
 	onComment func(text []byte, line int64)
 }
@@ -61,7 +61,7 @@ func (s *scanner) setComma(comma byte) {
 // buffered returns the bytes that have been read and belong to no record yet.
 func (s *scanner) buffered() []byte { return s.buf[s.start:s.end] }
 
-// more reports whether n more bytes are buffered, after it has tried to read them.
+// more tries to read until n bytes are buffered, and reports whether they are.
 func (s *scanner) more(n int) (bool, error) {
 	for s.end-s.start < n && !s.eof {
 		if err := s.fill(); err != nil {
@@ -71,8 +71,8 @@ func (s *scanner) more(n int) (bool, error) {
 	return s.end-s.start >= n, nil
 }
 
-// rawLine returns the next line with its end, whatever is in it, valid until the next call. At the
-// end it returns io.EOF.
+// rawLine returns the next line, including its end, without regard to quotes. It is valid until the
+// next call. At the end of the body rawLine returns io.EOF.
 func (s *scanner) rawLine() ([]byte, error) {
 	for {
 		b := s.buffered()

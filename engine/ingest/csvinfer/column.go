@@ -21,7 +21,7 @@ type column struct {
 	// are NULL in a column that is not text.
 	values, empty int64
 
-	// nulls are the values that may mean NULL, which are not classified.
+	// nulls describes the values that may mean NULL, which are not classified.
 	nulls nulls
 
 	boolean bool
@@ -48,7 +48,8 @@ func newColumn(in *inference) *column {
 		counts: map[string]*count{}}
 }
 
-// add takes a value that is not NULL. quoted reports that it cannot mean NULL either.
+// add takes a value that is neither empty nor certainly NULL. quoted reports that the value is in
+// quotes, so that it cannot mean NULL.
 func (c *column) add(text []byte, quoted bool) {
 	c.values++
 	null := c.in.nullOf(text)
@@ -176,7 +177,8 @@ func (n *numbers) typ(separator byte) Type {
 	return Type{Kind: Double}
 }
 
-// typ returns the type under the chosen options, if the values that may mean NULL do.
+// typ returns the type under the chosen options, provided that the values that may mean NULL are
+// NULL.
 func (c *column) typ(d decision) Type {
 	switch {
 	case !c.isCandidate():

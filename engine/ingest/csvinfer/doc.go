@@ -10,7 +10,7 @@
 //     returned.
 //   - The number of rows is that of a load with these options. A file without problems
 //     can be loaded.
-//   - What a guess leaves out of a load or takes for NULL is a problem, so that it is seen.
+//   - A guess that leaves lines out of a load, or takes values for NULL, is reported as a problem.
 //   - Memory is bounded, whatever the length of the file and the number of distinct
 //     values.
 package csvinfer

@@ -6,23 +6,24 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
 )
 
-// groups collects what the numbers of a column have in common if separators of thousands are
-// removed.
+// groups describes the values of a column as numbers with separators of thousands.
 type groups struct {
-	// separator is the one that occurs, "" while there is none.
+	// separator is the separator of thousands that has occurred, or "".
 	separator string
 	// failed reports that the values are not numbers with one separator of thousands.
 	failed bool
-	// Of values with groups: fractions reports one with a fraction, several one with more than two
-	// groups, short one whose first group has fewer than three digits.
+	// fractions, several and short report whether a value with groups has a fraction, has more than
+	// two groups, or has a first group of fewer than three digits.
 	fractions, several, short bool
-	// ungrouped reports a value that would have groups, but has not.
+	// ungrouped reports whether a value without groups has more than three digits.
 	ungrouped bool
-	numbers   numbers
-	plain     []byte
+	// numbers describes the values without their separators of thousands.
+	numbers numbers
+	// plain is a buffer for one value without separators.
+	plain []byte
 }
 
-// add takes a value. before is what the values before it have in common.
+// add takes a value. before describes the values before it.
 func (g *groups) add(text []byte, before *numbers) {
 	plain, separator, ok := csvbody.Ungrouped(g.plain[:0], text)
 	g.plain = plain
@@ -53,22 +54,24 @@ func (g *groups) add(text []byte, before *numbers) {
 	g.several = g.several || f.whole > 6
 }
 
+// isLongWhole reports whether a number has more than three digits in its whole part.
 func isLongWhole(text []byte) bool {
 	f, ok := parseNumber(text)
 	return ok && f.whole > 3
 }
 
-// sure reports whether the separator cannot be anything else.
+// sure reports whether the separator can only be one of thousands.
 func (g *groups) sure() bool {
 	return g.consistent() && (g.fractions || strings.Contains("'’", g.separator))
 }
 
-// likely reports whether the separator is one of thousands. Codes, addresses and versions have
-// points, spaces and underscores, and lists of numbers with three digits have commas.
+// likely reports whether the separator is probably one of thousands. Codes, addresses and versions
+// also have points, spaces and underscores, and lists of numbers with three digits have commas.
 func (g *groups) likely() bool {
 	return g.sure() || g.consistent() && g.several && g.short && strings.Contains(",\u00a0\u202f", g.separator)
 }
 
+// consistent reports whether all groups have one separator, and no longer number is without groups.
 func (g *groups) consistent() bool { return g.separator != "" && !g.failed && !g.ungrouped }
 
 // chooseThousands returns the separator of thousands of most columns in which it is likely, or "".
@@ -90,13 +93,15 @@ func (in *inference) chooseThousands(options csvbody.Options) (chosen string) {
 	return chosen
 }
 
-// numbersOf returns what the numbers of a column have in common, with a separator of thousands.
+// numbersOf returns the description of the column's values as numbers with a separator of thousands,
+// or without one if thousands is not the separator of this column. given reports that the caller has
+// named the separator.
 func (c *column) numbersOf(thousands string, given bool) *numbers {
 	g := &c.groups
 	if thousands == "" || g.separator != thousands || g.failed {
 		return &c.numbers
 	}
-	extends := thousands == "," && g.consistent() && g.short // the same as in another column
+	extends := thousands == "," && g.consistent() && g.short // another column has shown what the comma means
 	if given || g.likely() || extends {
 		return &g.numbers
 	}

@@ -46,10 +46,10 @@ type inference struct {
 	// counted is the memory of distinct values.
 	counted int64
 	rows    int64
-	// begun is the line of the first record, first that of the first row.
+	// begun is the line of the first record, first the line of the first row.
 	begun, first int64
-	// nullOf returns the text for NULL that a value may be, or "". nullGiven is a given one that does
-	// not mean NULL in columns of text.
+	// nullOf returns value if it may be a text for NULL, or "". nullGiven is the text for NULL that
+	// the caller has given, if it does not mean NULL in columns of text.
 	nullOf    func(value []byte) string
 	nullGiven string
 	comments  comments
@@ -65,7 +65,7 @@ func (in *inference) problem(line int64, message string) {
 	}
 }
 
-// guessed reports a guess, before all other problems, of which there may be many.
+// guessed reports a guess. Guesses precede the other problems, which may be too many to be listed.
 func (in *inference) guessed(line int64, message string) {
 	in.out.Total++
 	in.guesses = append(in.guesses, Problem{line, message})
@@ -91,7 +91,7 @@ func Infer(ctx context.Context, body io.Reader, req Request) (*Inferred, error) 
 		in.nullOf = nullText[[]byte]
 	case dialect.NullTyped: // the type of the column decides
 		in.nullGiven, reading.Null = req.Given.Null, ""
-		in.nullOf = in.isNullGiven
+		in.nullOf = in.givenNull
 	default:
 		in.nullOf = func([]byte) string { return "" }
 	}
@@ -220,16 +220,18 @@ func (in *inference) row(fields []csvbody.Field, maxRows int64) {
 	}
 }
 
-// decision is what holds for the whole file.
+// decision holds what is decided for the whole file.
 type decision struct {
+	// separator is the decimal separator.
 	separator byte
-	// thousands is the separator of thousands, and given reports that the caller has named it.
+	// thousands is the separator of thousands, or "". given reports that the caller has named it.
 	thousands string
 	given     bool
 	// date and timestamp are the indexes of the forms.
 	date, timestamp int
 }
 
+// decide decides for the whole file. chooseForms returns the indexes of the forms.
 func (in *inference) decide(options csvbody.Options, dialect csvbody.Dialect, chooseForms func() (date, timestamp int)) decision {
 	d := decision{thousands: options.Thousands, given: options.Thousands != ""}
 	if !d.given {
@@ -335,8 +337,8 @@ func (in *inference) separator(options csvbody.Options, dialect csvbody.Dialect,
 	return '.'
 }
 
-// chooseForms returns the forms of dates and timestamps, with the forms that have day and month
-// exchanged and hold as many columns, or -1.
+// chooseForms returns the indexes of the forms of dates and timestamps, and of the forms that fit as
+// many columns with day and month exchanged, or -1.
 func (in *inference) chooseForms() (date, timestamp, swappedDate, swappedTimestamp int) {
 	var dates, times []forms
 	for _, c := range in.columns {
@@ -349,7 +351,8 @@ func (in *inference) chooseForms() (date, timestamp, swappedDate, swappedTimesta
 	return date, timestamp, swappedDate, swappedTimestamp
 }
 
-// reportForms is [inference.chooseForms]. It reports forms that leave open which number is the day.
+// reportForms is [inference.chooseForms], and also reports forms that leave open which number is the
+// day.
 func (in *inference) reportForms() (date, timestamp int) {
 	date, timestamp, swappedDate, swappedTimestamp := in.chooseForms()
 	in.ambiguous("csv_date_format", in.dates, date, swappedDate)

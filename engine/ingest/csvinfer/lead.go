@@ -11,15 +11,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
 )
 
-// Lead is what surrounds the table in a file.
+// Lead describes where the table begins in a file, and which lines are no part of it.
 type Lead struct {
-	// Line is the first line of the table, "" if the file has no short line.
+	// Line is the first line of the table, cut off after 64 KiB. It is "" if there is no table.
 	Line string
 	// Delimiter is the one that the file declares, or "".
 	Delimiter string
-	// Skip is the number of lines before the table, apart from one that declares the delimiter.
+	// Skip is the number of lines before the table, not counting one that declares the delimiter.
 	Skip int
-	// Comment is the character that begins comments, or "".
+	// Comment is the character that begins comment lines, or "".
 	Comment string
 }
 
@@ -34,21 +34,21 @@ const (
 	leadSkip = 100
 )
 
-// record is a record of the sample, which may not be one of the table.
+// record is a record of the sample. It may be no part of the table.
 type record struct {
 	// skipped is the number of lines before it.
 	skipped int
-	// fields are its values, without quotes; filled is how many are not blank.
+	// fields are its values, without quotes; filled is the number of those that are not blank.
 	fields []string
 	filled int
-	// marked reports that the record begins with [commentMark], and open that a field in quotes
-	// goes on after its line, as the field of a row may.
+	// marked reports that the record begins with [commentMark]. open reports that a field in quotes
+	// continues on the next line.
 	marked, open bool
 }
 
-// findLead finds the table in the beginning of a file, as far as the options do not tell where it
-// is. It errs on the side of none: what is not taken for a comment or a line before the header
-// becomes a row, or a problem.
+// findLead finds the table at the beginning of a file, and returns the text from there on, without
+// comments. Given options decide; the rest is guessed with caution, because a line that is wrongly
+// taken for a row is seen, or becomes a problem.
 func findLead(text []byte, given csvbody.Options) (lead Lead, table []byte) {
 	quote := byte('"')
 	if len(given.Quote) == 1 {
@@ -67,11 +67,11 @@ func findLead(text []byte, given csvbody.Options) (lead Lead, table []byte) {
 	text = afterLines(text, lead.Skip)
 	begin := text[:min(len(text), leadBytes)]
 	s := shapeOf(begin, len(begin) == len(text), delimiters, quote, given.Comment)
-	skip, marked := 0, 0
+	skip, first := 0, 0
 	if s.width > 0 && given.Skip == "" {
-		skip, marked = s.preamble()
+		skip, first = s.preamble()
 	}
-	if s.width > 0 && given.Comment == "" && s.hasComments(skip, marked) {
+	if s.width > 0 && given.Comment == "" && s.hasComments(skip, first) {
 		lead.Comment = string(rune(commentMark))
 	}
 	text = afterLines(text, skip)
@@ -90,6 +90,7 @@ func afterLines(text []byte, lines int) []byte {
 	return text
 }
 
+// withoutComments returns a text without its comment lines.
 func withoutComments(text []byte, comment string, quote byte) []byte {
 	if comment == "" {
 		return text
@@ -118,8 +119,8 @@ type shape struct {
 	width int
 }
 
-// shapeOf splits a text by the delimiter that gives most records the same number of fields. The last
-// record of a text that is not whole is left out.
+// shapeOf splits a text by that delimiter with which the largest share of records has the same number
+// of fields. The last record of a text that is not whole is left out.
 func shapeOf(text []byte, whole bool, delimiters []string, quote byte, comment string) (best shape) {
 	most := 0.0
 	for _, d := range delimiters {
@@ -137,7 +138,7 @@ func shapeOf(text []byte, whole bool, delimiters []string, quote byte, comment s
 				total++
 			}
 		}
-		n := 0
+		n := 0 // the number of records of the most frequent width
 		for width, count := range widths {
 			if width > 1 && (count > n || count == n && width > s.width) {
 				s.width, n = width, count
@@ -199,11 +200,12 @@ func (r *record) read(text []byte, comma, quote byte, oneLine bool) int {
 	return len(text)
 }
 
-// mayBeRow reports whether the record has as many fields as a row, or an open one.
+// mayBeRow reports whether the record has as many fields as a row, or a field that continues on the
+// next line.
 func (r *record) mayBeRow(width int) bool { return len(r.fields) == width || r.open }
 
-// preamble returns the number of lines before the table, if it can be told, and the first record
-// after them that does not begin with [commentMark].
+// preamble returns the number of lines before the table, or 0 if that is uncertain, and the index of
+// the first record after them that does not begin with [commentMark].
 func (s shape) preamble() (skip, first int) {
 	at, blank := s.firstRow(), false
 	for first < len(s.records) && s.records[first].marked {
@@ -219,7 +221,7 @@ func (s shape) preamble() (skip, first int) {
 	return s.records[at].skipped, at
 }
 
-// firstRow returns the first record that may be of the table, or 0.
+// firstRow returns the index of the first record that may be part of the table, or 0.
 func (s shape) firstRow() int {
 	for i, r := range s.records {
 		padded := s.width > 2 && r.filled <= 1
@@ -230,8 +232,9 @@ func (s shape) firstRow() int {
 	return 0
 }
 
-// isPreamble reports whether the records before at are text around a table that begins there with
-// a header: they have fewer values than it has columns, and the header is told from the rows.
+// isPreamble reports whether the records before index at are text, and a table with a header begins
+// at that index: the records have fewer values than the table has columns, and the header differs
+// from the rows.
 func (s shape) isPreamble(at int) bool {
 	blankBefore := at > 0 && s.records[at-1].filled == 0
 	for _, r := range s.records[:at] {
@@ -298,12 +301,12 @@ func isTyped(text string) bool {
 	return digits > 0 && digits < len(text) && strings.IndexByte("-/.:", text[digits]) >= 0
 }
 
-// comments are the comments of a file.
+// comments describes the comment lines of a file: their number and the first of them.
 type comments struct {
 	count, first int64
 }
 
-// comment takes a comment, which the caller has not asked for.
+// comment takes a comment line, if the caller has not set csv_comment.
 func (in *inference) comment(text []byte, line int64) {
 	if in.comments.count++; in.comments.count == 1 {
 		in.comments.first = line
@@ -314,7 +317,7 @@ func (in *inference) comment(text []byte, line int64) {
 	}
 }
 
-// reportLead reports what a load leaves out, unless the caller has said so.
+// reportLead reports the lines that a load leaves out, unless options of the caller say so.
 func (in *inference) reportLead(given csvbody.Options, dialect csvbody.Dialect) {
 	if dialect.Skip > 0 && given.Skip == "" {
 		in.guessed(1, fmt.Sprintf("the lines before line %d are not taken for rows: set csv_skip", in.begun))

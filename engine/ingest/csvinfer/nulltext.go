@@ -9,7 +9,7 @@ import (
 // nullTexts are the texts that are taken for NULL in a column whose other values are not text.
 var nullTexts = []string{"NA", "N/A", "n/a", "#N/A", "NULL", "null", "Null", `\N`, "-", "--"}
 
-// nullText returns the text as one of [nullTexts], or "".
+// nullText returns the text if it is one of [nullTexts], or "".
 func nullText[T string | []byte](text T) string {
 	if len(text) == 0 || len(text) > len("#N/A") {
 		return ""
@@ -22,24 +22,25 @@ func nullText[T string | []byte](text T) string {
 	return ""
 }
 
-// isNullGiven is [nullText] for a given text.
-func (in *inference) isNullGiven(value []byte) string {
+// givenNull is [nullText] for the text that the caller has given.
+func (in *inference) givenNull(value []byte) string {
 	if string(value) == in.nullGiven {
 		return in.nullGiven
 	}
 	return ""
 }
 
-// nulls are the values of a column that may mean NULL.
+// nulls describes the values of a column that may mean NULL.
 type nulls struct {
-	// text is the one that occurs. count is the number of values, line that of the first.
+	// text is the first of these values. count is their number, line the line of the first.
 	text        string
 	count, line int64
-	// refused reports that the values are texts: several occur, or one in quotes, or another text
-	// means NULL in the file.
+	// refused reports that the values do not mean NULL: they differ, or one is in quotes, or another
+	// text means NULL in the file.
 	refused bool
 }
 
+// add takes a value that may mean NULL.
 func (n *nulls) add(text string, line int64, quoted bool) {
 	if n.count == 0 {
 		n.text, n.line = text, line
@@ -48,8 +49,8 @@ func (n *nulls) add(text string, line int64, quoted bool) {
 	n.count++
 }
 
-// decideNull decides which text means NULL. Afterwards a column whose values may mean NULL has
-// another type than text, or they do not.
+// decideNull decides which text means NULL, and returns it, or "". It refuses all other texts for
+// NULL, which are then values of their columns.
 func (in *inference) decideNull(d decision) string {
 	chosen := in.nullGiven
 	if chosen == "" {
@@ -62,10 +63,10 @@ func (in *inference) decideNull(d decision) string {
 }
 
 // reportNull sets the options for the text that means NULL, and reports the columns in which it
-// does. In columns of text it stays a value.
+// does. In columns of text it remains a value.
 func (in *inference) reportNull(text string, options *csvbody.Options, columns []Column) {
 	if options.Null != "" {
-		return // the caller has said so
+		return // the caller has set csv_null
 	}
 	for i, c := range in.columns {
 		switch {
@@ -83,8 +84,7 @@ func (in *inference) reportNull(text string, options *csvbody.Options, columns [
 	}
 }
 
-// chooseNull returns the text that means NULL in most columns, of which the other values are not
-// text, or "".
+// chooseNull returns the text for NULL that most columns have whose other values are not text, or "".
 func (in *inference) chooseNull(d decision) (chosen string) {
 	columns := map[string]int{}
 	for _, c := range in.columns {

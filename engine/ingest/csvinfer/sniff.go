@@ -8,8 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
 )
 
-// Proposal is what is found at the beginning of a file, by an engine apart from Lead. Empty members
-// propose nothing.
+// Proposal is what was found at the beginning of a file: Lead by this package, the rest by an engine.
+// Empty members propose nothing.
 type Proposal struct {
 	Lead                        Lead
 	Delimiter, Quote            string
@@ -28,13 +28,14 @@ func SniffSQL(path string, lead Lead, given csvbody.Options) string {
 			sql += ", " + option[0] + "=" + engine.QuoteString(option[1])
 		}
 	}
-	// Texts for NULL keep the engine from seeing the types of columns, and so the header.
+	// Without the texts for NULL, the engine would not recognise the types of columns, and thus the
+	// header.
 	nulls := nullTexts
 	if given.Null != "" {
 		nulls = []string{given.Null}
 	}
 	var quoted []string
-	for _, text := range nulls { // the engine refuses texts that hold a delimiter or quote
+	for _, text := range nulls { // the engine refuses texts with a delimiter or quote
 		if !strings.ContainsAny(text, lead.Delimiter+given.Delimiter+given.Quote) {
 			quoted = append(quoted, engine.QuoteString(text))
 		}

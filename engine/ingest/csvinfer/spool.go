@@ -87,8 +87,8 @@ func (s *Spooled) Encoding(given csvbody.Encoding) (csvbody.Encoding, error) {
 // sampleBytes bounds the beginning of a file that the engine reads.
 const sampleBytes = 4 << 20
 
-// Sample finds the table in the first whole lines of a file, as far as the options do not tell
-// where it is, and writes those of the table as UTF-8 to path. It writes nothing if there are none.
+// Sample finds the table in the first whole lines of a file, and writes the lines of the table as
+// UTF-8 to path. Given options decide where the table is. Sample writes nothing if there are no lines.
 func Sample(body io.Reader, encoding csvbody.Encoding, given csvbody.Options, path string) (Lead, error) {
 	text, err := io.ReadAll(io.LimitReader(encoding.NewReader(body), sampleBytes))
 	var syntax *staging.SyntaxError

@@ -5,10 +5,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// refuseRows refuses the comparisons of a row with the rows of a subquery that the engine answers
-// wrongly. (1, 2) IN a subquery is NULL to it, not false, whenever one of the rows has a NULL, even
-// if the other columns differ, so that NOT IN finds nothing. Its order of rows takes NULL for the
-// greatest value. As a condition, where NULL and false are alike, IN is answered correctly.
+// refuseRows refuses those comparisons of a row with the rows of a subquery that the engine answers
+// wrongly. If a row of the subquery has a NULL, the engine answers IN with NULL in place of false,
+// even if the other columns differ, so that NOT IN finds nothing. In an order of rows it takes NULL
+// for the greatest value. In a condition, where NULL and false mean the same, IN is right.
 func refuseRows(stmt *sqltree.Node) *refusal.Error {
 	conditions := map[*sqltree.Node]bool{}
 	var refused *refusal.Error
@@ -22,7 +22,7 @@ func refuseRows(stmt *sqltree.Node) *refusal.Error {
 			addConditions(conditions, n.Child("condition"))
 		case comparesRow(n) && !(conditions[n] && n.Is("comparison_type", "COMPARE_EQUAL")):
 			refused = refusal.New(refusal.CodeSyntaxNode, "IN",
-				"a row is compared with a subquery by IN only as a condition, and not by NOT IN; use EXISTS or NOT EXISTS").At(n)
+				"a row can be compared with a subquery only by IN, not by NOT IN, and only as a condition; use EXISTS or NOT EXISTS").At(n)
 			return sqltree.Stop
 		}
 		return sqltree.Into
