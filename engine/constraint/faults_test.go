@@ -13,9 +13,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// TestChecksMeetNoFaultOfTheEngine: the engine skips row groups that hold NULL only where a
-// disjunction over one column has IS DISTINCT FROM a constant, to which it also turns IS NOT TRUE.
-// The rows that break a check are the same in a file as in memory.
+// TestChecksMeetNoFaultOfTheEngine checks that the rows that break a check are the same in a file as
+// in memory. The engine wrongly skips row groups of NULLs if a disjunction over one column has IS
+// DISTINCT FROM a constant, into which it also converts IS NOT TRUE.
 func TestChecksMeetNoFaultOfTheEngine(t *testing.T) {
 	e, err := duckdb.New(t.Context(), duckdb.Options{Verified: []extension.Verified{}, TempDir: t.TempDir()})
 	require.NoError(t, err)

@@ -93,7 +93,7 @@ func TestCSVNumbersWithCommas(t *testing.T) {
 
 var textFirst = columns("a", "VARCHAR", "b", "BIGINT")
 
-// TestCSVDelimitersAreDeclared reads bodies whose first line declares the delimiter.
+// TestCSVDelimitersAreDeclared checks bodies whose first line declares the delimiter.
 func TestCSVDelimitersAreDeclared(t *testing.T) {
 	req := ingest.Request{Format: staging.CSV, Columns: textFirst}
 	for _, body := range []string{"sep=;\na;b\nx,y;2\n", "SEP=;\r\na;b\r\nx,y;2\r\n", "\uFEFFsep=;\na;b\n\"x,y\";2"} {
@@ -132,7 +132,7 @@ func TestCSVDelimitersAreDeclared(t *testing.T) {
 	require.Equal(t, [][]any{{"sep=;"}, {"x"}}, mustRead(t, "sep=;\nx\n", req), "without a header, and with a delimiter, it is a row")
 }
 
-// TestCSVLinesThatAreNotRows skips the lines before the header, and comments.
+// TestCSVLinesThatAreNotRows checks that comments and lines before the header are skipped.
 func TestCSVLinesThatAreNotRows(t *testing.T) {
 	req := ingest.Request{Format: staging.CSV, Columns: textFirst, CSV: csvbody.Dialect{Skip: 3, Comment: '#'}}
 	rows := [][]any{{"x", int64(2)}, {"#y\n# z", int64(3)}}
@@ -160,7 +160,7 @@ func TestCSVLinesThatAreNotRows(t *testing.T) {
 	require.Equal(t, [][]any{{nil}, {"x"}}, mustRead(t, "a\n#\n\nx\n#", one))
 }
 
-// TestCSVNullsOfTypedColumns keeps the text for NULL where it may be a text.
+// TestCSVNullsOfTypedColumns checks that columns of text keep the text for NULL.
 func TestCSVNullsOfTypedColumns(t *testing.T) {
 	req := ingest.Request{Format: staging.CSV, Columns: columns("a", "VARCHAR", "b", "BIGINT", "c", "DATE", "d", "BOOLEAN"),
 		CSV: csvbody.Dialect{Null: "NA", NullTyped: true}}

@@ -19,8 +19,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// counted opens local configurations, and counts how often. It returns buckets only once as many
-// are being opened at the same time as meeting says.
+// counted opens local configurations and counts them. It returns no bucket before it has been asked
+// for as many as meeting says.
 type counted struct {
 	meeting int
 

@@ -135,16 +135,16 @@ func TestEveryRouteThatReturnsACredentialIsClassified(t *testing.T) {
 	refused(t, key, 403, "sign_in_required", "GET", "/v1/organisations/"+s.Boot.OrganisationID+"/provider-apps/provider_one/link", nil)
 }
 
-// How a route that changes or ends a credential of others treats an API key.
+// Classes of operations that change or end a credential, by what they do for an API key.
 const (
-	// refusedToKeys: it changes what ends with the key in use, and nothing else.
+	// refusedToKeys operations change only credentials that end with the key.
 	refusedToKeys = "refused to keys"
-	// leavesNothing: nothing is usable after it that was not usable before.
+	// leavesNothing operations make nothing usable that was not usable before.
 	leavesNothing = "leaves nothing"
 )
 
-// credentialChanges classifies the operations below those that make a credential. The ones that
-// are bound to the key are tried with [credentialRoutes].
+// credentialChanges has the class of each operation whose path is below that of an operation that
+// makes a credential. The operations that are bound to the key are tested with [credentialRoutes].
 var credentialChanges = map[string]string{
 	"updateClient": refusedToKeys, "updateServiceAccount": refusedToKeys,
 	"rotateApiKey": boundToKey, "rotateClientSecret": boundToKey, "rotateServiceAccountSecret": boundToKey,
@@ -154,8 +154,8 @@ var credentialChanges = map[string]string{
 	"acceptInvitation": withoutKey,
 }
 
-// TestKeysChangeNoCredentialThatOutlivesThem sends each change of a credential that a person made
-// with a key of ten minutes. A new route below a credential has to be classified first.
+// TestKeysChangeNoCredentialThatOutlivesThem checks, with a key that is valid for ten minutes, that
+// no operation changes a credential that a person made. It fails for an operation without a class.
 func TestKeysChangeNoCredentialThatOutlivesThem(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -434,8 +434,8 @@ func TestRegistrationsAreJudgedByEveryTableThatTheyStandFor(t *testing.T) {
 	refused(ben.Call("POST", config+"/discover", object{"includeDropped": true}))
 }
 
-// TestDryRunsAreNotAuditedAsChanges sends each change of the whole table that can be tried out, as
-// an administrator whose own rows are filtered: the audit log has the change, and not the trials.
+// TestDryRunsAreNotAuditedAsChanges checks that the audit log has changes of the whole table, but not
+// their dry runs. The caller is an administrator with a row filter.
 func TestDryRunsAreNotAuditedAsChanges(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/openapi.json")

@@ -40,9 +40,8 @@ func TestDefectsOfTheEngineAreNoReasonToRetry(t *testing.T) {
 	require.Equal(t, 9.0, s.Admin.Count("main_data.t"))
 }
 
-// TestDefectsOfTheEngineHaveOneAnswer: a condition or expression of the caller that meets an
-// internal error of the engine each time is refused with the same code by every route that takes
-// it, before any row is changed.
+// TestDefectsOfTheEngineHaveOneAnswer checks that every route refuses a condition or expression that
+// meets an internal error of the engine each time, with the same code and before any row is changed.
 func TestDefectsOfTheEngineHaveOneAnswer(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

@@ -137,7 +137,7 @@ func TestRemoteStatementsEndWithTheirDeadline(t *testing.T) {
 func TestRemoteResultIsClosedAtOnce(t *testing.T) {
 	store := &hanging{}
 	store.off.Store(true)
-	// The files are larger than what is read with their footers.
+	// The files are larger than the part that is read together with the footer.
 	s, sources := onRemoteRows(t, 1_000_000, func(b objstore.Bucket) objstore.Bucket { store.Bucket = b; return store })
 	st := harness.SumOf(sources["list"])
 	enginetest.Rows(t, s, engine.Statement{SQL: "SELECT 1 FROM " + sources["list"].Relation() + " LIMIT 0", Sources: st.Sources})

@@ -13,7 +13,7 @@ import (
 // dirtyFile is a file with the rows that a person would read from it.
 type dirtyFile struct {
 	content string
-	// types are Arrow's names of the columns; rows are their texts in SQL.
+	// types are Arrow's names of the columns' types; rows are the values as text in SQL.
 	types []string
 	rows  list
 	// query is that of the load; problems are the messages.
@@ -127,8 +127,8 @@ var dirtyFiles = map[string]dirtyFile{
 		[]string{"3 fields; the first line has 2", "3 fields; the first line has 2"}},
 }
 
-// TestDirtyFilesAreReadAsPeopleReadThem infers files, loads them as the reply says, and compares
-// the rows. What a guess leaves out or takes for NULL is in the reply.
+// TestDirtyFilesAreReadAsPeopleReadThem checks that files are inferred, and loaded as the reply says,
+// with the rows that a person would read, and that the reply has the guesses.
 func TestDirtyFilesAreReadAsPeopleReadThem(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -158,8 +158,8 @@ func TestDirtyFilesAreReadAsPeopleReadThem(t *testing.T) {
 	}
 }
 
-// TestGuessesAboutFilesCanBeSettled names the options that an inference guesses otherwise, and
-// invalid ones.
+// TestGuessesAboutFilesCanBeSettled checks that given options replace guesses, and that invalid ones
+// are refused.
 func TestGuessesAboutFilesCanBeSettled(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

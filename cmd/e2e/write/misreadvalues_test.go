@@ -74,9 +74,9 @@ os._exit(0)
 	require.Equal(t, list{list{0.0}, list{1.0}, list{2.0}}, s.Admin.Rows("SELECT id"+from+"ORDER BY id"))
 }
 
-// TestConditionsMeetNoFaultOfTheEngine has conditions that the engine would answer wrongly over a
-// copy of the visible rows, because a row group of it holds only NULL. Queries, changes and checks
-// mean the same rows.
+// TestConditionsMeetNoFaultOfTheEngine checks that queries, changes and checks mean the same rows by
+// conditions that the engine would answer wrongly over a copy of the visible rows, because the copy
+// has a row group of NULLs.
 func TestConditionsMeetNoFaultOfTheEngine(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)

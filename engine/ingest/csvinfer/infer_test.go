@@ -115,14 +115,14 @@ func TestAFileWithoutProblemsLoads(t *testing.T) {
 	require.Positive(t, loaded)
 }
 
-// onlyGuesses reports whether every problem is one that a load does not meet.
+// onlyGuesses reports whether every problem is a guess, which does not make a load fail.
 func onlyGuesses(in *csvinfer.Inferred) bool {
 	return in.Total == int64(len(in.Problems)) && !slices.ContainsFunc(in.Problems, func(p csvinfer.Problem) bool {
 		return !strings.Contains(p.Message, " taken for ")
 	})
 }
 
-// TestCommentsThatMayBeRowsAreProblems reports lines beyond the beginning of a file.
+// TestCommentsThatMayBeRowsAreProblems checks comments beyond the beginning of a file.
 func TestCommentsThatMayBeRowsAreProblems(t *testing.T) {
 	text := "# c\na,b\n1,x\n#2,y\n#3,\"\n#z\"\n"
 	req := csvinfer.Request{Proposed: csvinfer.Proposal{Lead: csvinfer.Lead{Comment: "#"}}}
@@ -148,8 +148,8 @@ func TestCommentsThatMayBeRowsAreProblems(t *testing.T) {
 	require.Empty(t, in.Options.Comment, "a guess gives way to what the caller says")
 }
 
-// TestGivenTextsForNull reads a text for NULL as the caller has said, in all columns or in those of
-// another type than text.
+// TestGivenTextsForNull checks that a given text for NULL means NULL in all columns, or only in
+// those that are not text, as the caller has chosen.
 func TestGivenTextsForNull(t *testing.T) {
 	const text = "s,n,m\nmissing,missing,\"missing\"\nx,1,2\nmissing,2,3\nx,3,4\n"
 	infer := func(in string) *csvinfer.Inferred {
@@ -173,8 +173,8 @@ func TestGivenTextsForNull(t *testing.T) {
 	}, out.Columns)
 }
 
-// TestRegularFilesHaveNoLead finds neither comments nor lines before the header in files whose
-// records have all the same number of fields, of which the first has no empty one.
+// TestRegularFilesHaveNoLead checks that no comments and no lines before the header are found if all
+// records have the same number of fields and the first record has no empty field.
 func TestRegularFilesHaveNoLead(t *testing.T) {
 	value := rapid.OneOf(rapid.SampledFrom([]string{"", "#", "# x", "#1", "1", "NA", "a b", "2024-01-01", "x\ny", "it's"}), rapid.String())
 	path := filepath.Join(t.TempDir(), "sample")
@@ -209,7 +209,7 @@ func TestRegularFilesHaveNoLead(t *testing.T) {
 	})
 }
 
-// TestLinesAroundTables finds the table among other lines, or none where it is uncertain.
+// TestLinesAroundTables checks that the lines around a table are found, or none if it is uncertain.
 func TestLinesAroundTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample")
 	for text, want := range map[string]csvinfer.Lead{
