@@ -19,8 +19,8 @@ import (
 // its files. It is the cause of the write's context; the write must not commit. Retry: 503.
 var ErrLeaseLost = fault.New("unavailable", "write lease lost")
 
-// Bounds of write leases. A vacuum deletes a lease that was not renewed for leaseLost; the
-// write itself gives up long before.
+// Bounds of write leases. A lease that was not renewed for leaseLost is removed; the write
+// itself gives up long before.
 const (
 	leaseBeat  = 10 * time.Second
 	leaseGrace = time.Minute
