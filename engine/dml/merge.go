@@ -148,9 +148,15 @@ func (j *merge) match(ctx context.Context) error {
 	j.list = list.WithPositions(j.positions())
 	table := j.shielded(j.readWithIDs(j.list), j.m.On)
 	r, s := engine.QuoteIdent(constraint.Alias), "s"
-	visible := "true"
+	visible, where := "true", ""
 	if j.Filter != "" {
-		visible = "CASE WHEN coalesce(TRY((" + j.Filter + ")), false) THEN true WHEN " + j.blocksCondition(s) + " THEN false END"
+		seen := "coalesce(TRY((" + j.Filter + ")), false)"
+		if blocks := j.blocksCondition(s); blocks != noRow && !j.keysUnchecked() {
+			visible = "CASE WHEN " + seen + " THEN true WHEN " + blocks + " THEN false END"
+		} else {
+			// A file of hidden matches would take time to write.
+			where = " WHERE " + seen
+		}
 	}
 	items := []string{
 		column(s, j.rows.row) + " AS " + engine.QuoteIdent(j.names.index),
@@ -169,7 +175,7 @@ func (j *merge) match(ctx context.Context) error {
 	}
 	// The alias r is the one that qualifies the columns of the filter and of within.
 	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + table.from + " AS " + r + " JOIN " + j.rows.from + " AS s ON " +
-		strings.Join(equal, " AND ")
+		strings.Join(equal, " AND ") + where
 	names, _, err := j.spool(ctx, sql, append(slices.Clone(table.sources), j.rows.sources...)...)
 	if err != nil {
 		return err
@@ -186,13 +192,16 @@ func (j *merge) match(ctx context.Context) error {
 	return j.dropHidden(ctx)
 }
 
+// noRow is the SQL condition that no row satisfies.
+const noRow = "false"
+
 // blocksCondition returns the SQL condition under which a hidden row prevents a
 // matching row of the request from being written: both have the same key.
 func (j *merge) blocksCondition(rows string) string {
 	keys := j.Rules.AllKeys()
 	at := slices.IndexFunc(keys, j.onIsKey)
 	if at < 0 || !j.m.Insert { // a row that is not inserted meets no key
-		return "false"
+		return noRow
 	}
 	parts := []string{"true"}
 	for _, name := range keyColumns(keys[at]) {
@@ -216,7 +225,7 @@ func (j *merge) dropHidden(ctx context.Context) error {
 		return err
 	}
 	for _, c := range counts {
-		if c[2] > 0 && !j.keysUnchecked() {
+		if c[2] > 0 {
 			return ErrHiddenMatch
 		}
 		if c[1] > 0 {

@@ -335,7 +335,7 @@ func (c *Changes) rewrite(ctx context.Context, a caller.Identity, u use, table a
 		return 0, err
 	}
 	result, err := c.domains.Writes.ReplaceValue(ctx, write.Replacement{
-		Table: table, ColumnValue: rows, To: change.To, By: a.User, ByName: a.Email,
+		Table: table, ColumnValue: rows, To: change.To, Asker: a, By: a.User, ByName: a.Email,
 	})
 	return result.Updated, err
 }

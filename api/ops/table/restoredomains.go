@@ -23,6 +23,11 @@ func (o Rules) sameDomains(ctx context.Context, now, then ruled) (version int64,
 	if then.domains, err = o.Domains.Rules(ctx, then.view, nil); err != nil || len(then.domains.Columns) == 0 {
 		return then.domains.Version, err
 	}
+	for _, c := range then.domains.Columns {
+		if err := o.Domains.PermitSource(ctx, now.actor, c); err != nil {
+			return 0, err
+		}
+	}
 	broken, err := o.outsideDomains(ctx, then)
 	if err != nil || !slices.ContainsFunc(broken, func(n int64) bool { return n > 0 }) {
 		return then.domains.Version, err

@@ -41,7 +41,8 @@ const (
 
 // Violations checks all rows. A caller who does not see all of the table learns only whether
 // keys and NOT NULL hold, and nothing about conditions and domains, which the caller may have
-// chosen. Errors: those of opening a table and of sessions.
+// chosen. About a domain whose values are in a table of which the caller does not see everything,
+// nobody learns anything. Errors: those of opening a table and of sessions.
 func (o Rules) Violations(ctx context.Context, path access.Path) ([]RuleState, error) {
 	r, err := o.find(ctx, path)
 	if err != nil {
@@ -94,6 +95,9 @@ func (o Rules) Violations(ctx context.Context, path access.Path) ([]RuleState, e
 			}
 		}
 		for _, c := range r.domains.Columns {
+			if o.Domains.HidesSource(ctx, r.actor, c) {
+				continue
+			}
 			if c.Err != nil {
 				out = append(out, RuleState{Kind: "domain", Name: c.Column.Name, Columns: c.Rule.Columns})
 				continue

@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,18 @@ type Refusals struct {
 	total prometheus.Counter
 
 	mu sync.Mutex
-	of map[member]*rate.Limiter
+	of map[member]*prober
+}
+
+// prober is a user whose writes may be refused because of hidden rows.
+type prober struct {
+	limiter *rate.Limiter
+	// running counts the writes that have begun. It is at most the number of further refusals
+	// that the user may get, so that writes at the same time get no more answers than one after
+	// another.
+	running int
+	// changed is closed when a write ends.
+	changed chan struct{}
 }
 
 // member is a user in one organisation.
@@ -37,7 +49,7 @@ type member struct {
 
 // NewRefusals registers lakewarden_hidden_row_refusals_total.
 func NewRefusals(audit *caller.Auditor, registerer prometheus.Registerer) *Refusals {
-	r := &Refusals{audit: audit, of: map[member]*rate.Limiter{}, total: prometheus.NewCounter(prometheus.CounterOpts{
+	r := &Refusals{audit: audit, of: map[member]*prober{}, total: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "lakewarden_hidden_row_refusals_total",
 		Help: "Writes that were refused because of keys or references, for callers who do not see all rows that these were checked against.",
 	})}
@@ -57,26 +69,28 @@ func (e *RefusalsError) ProblemCode() string { return "too_many_refusals" }
 // RetryIn is the time after which the user's next write is executed.
 func (e *RefusalsError) RetryIn() time.Duration { return e.wait }
 
+// maxAnswers bounds what one write is charged for. A reply names no more values.
+const maxAnswers = 100
+
 // maxRefused bounds the users whose refusals are counted.
 const maxRefused = 10_000
 
-func (r *Refusals) limiter(a caller.Identity) *rate.Limiter {
+// prober returns the state of a user. The caller holds mu.
+func (r *Refusals) prober(a caller.Identity) *prober {
 	m := member{a.Org, a.User}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l, ok := r.of[m]
+	p, ok := r.of[m]
 	if !ok {
 		if len(r.of) >= maxRefused {
-			for other, l := range r.of {
-				if l.Tokens() >= RefusalsPerMinute {
+			for other, p := range r.of {
+				if p.running == 0 && p.limiter.Tokens() >= RefusalsPerMinute {
 					delete(r.of, other)
 				}
 			}
 		}
-		l = rate.NewLimiter(rate.Every(time.Minute/RefusalsPerMinute), RefusalsPerMinute)
-		r.of[m] = l
+		p = &prober{limiter: rate.NewLimiter(rate.Every(time.Minute/RefusalsPerMinute), RefusalsPerMinute), changed: make(chan struct{})}
+		r.of[m] = p
 	}
-	return l
+	return p
 }
 
 // check returns a [RefusalsError] for a user who has had too many refusals.
@@ -84,11 +98,53 @@ func (r *Refusals) check(a caller.Identity) error {
 	if r == nil {
 		return nil
 	}
-	l := r.limiter(a)
-	if tokens := l.Tokens(); tokens < 1 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.prober(a).check()
+}
+
+func (p *prober) check() error {
+	if tokens := p.limiter.Tokens(); tokens < 1 {
 		return &RefusalsError{time.Duration((1 - tokens) * float64(time.Minute/RefusalsPerMinute))}
 	}
 	return nil
+}
+
+// begin waits until a write may begin that could be refused because of hidden rows, and returns a
+// function that the caller calls after the write and [Refusals.note]. Errors: [RefusalsError], and
+// that of ctx.
+func (r *Refusals) begin(ctx context.Context, a caller.Identity) (end func(), err error) {
+	if r == nil {
+		return func() {}, nil
+	}
+	for {
+		r.mu.Lock()
+		p := r.prober(a)
+		if err := p.check(); err != nil {
+			r.mu.Unlock()
+			return nil, err
+		}
+		if p.running < int(p.limiter.Tokens()) {
+			p.running++
+			r.mu.Unlock()
+			return sync.OnceFunc(func() { r.end(p) }), nil
+		}
+		changed := p.changed
+		r.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (r *Refusals) end(p *prober) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.running--
+	close(p.changed)
+	p.changed = make(chan struct{})
 }
 
 // note counts and records a write with answers about rows that its caller does not see. Answers
@@ -97,7 +153,12 @@ func (r *Refusals) note(w *writing, answers int64) {
 	if r == nil {
 		return
 	}
-	r.limiter(w.actor).ReserveN(time.Now(), int(min(max(answers, 1), RefusalsPerMinute)))
+	r.mu.Lock()
+	l := r.prober(w.actor).limiter
+	r.mu.Unlock()
+	for n := min(max(answers, 1), maxAnswers); n > 0; n -= RefusalsPerMinute {
+		l.ReserveN(time.Now(), int(min(n, RefusalsPerMinute)))
+	}
 	r.total.Inc()
 	entry := caller.NewEntry(w.actor, "rows.probed", "table/"+string(w.located.DeltaID), catalog.OutcomeDeny)
 	r.audit.Record(entry)
@@ -133,18 +194,48 @@ func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 // readsHiddenSource reports whether a domain of the table takes its values from a table of which
 // the caller does not see everything.
 func (w *writing) readsHiddenSource(ctx context.Context) bool {
-	for _, c := range w.rules.Columns {
-		if c.Of.Domain.Source == nil {
-			continue
+	return slices.ContainsFunc(w.rules.Columns, func(c ColumnRule) bool { return w.Domains.HidesSource(ctx, w.actor, c) })
+}
+
+// HidesSource reports whether a domain takes its values from a table of which a caller does not see
+// everything.
+func (o *Domains) HidesSource(ctx context.Context, a caller.Identity, c ColumnRule) bool {
+	source, found, err := o.sourceOf(ctx, a, c)
+	return found && (err != nil || !source.Whole())
+}
+
+// PermitSource returns [access.ErrPartlyVisible] unless a caller may change the whole table from which
+// a domain takes its values. It is for changes whose outcome depends on all of these values and that
+// are not counted by [Refusals].
+func (o *Domains) PermitSource(ctx context.Context, a caller.Identity, c ColumnRule) error {
+	source, found, err := o.sourceOf(ctx, a, c)
+	switch {
+	case !found:
+		return nil
+	case err == nil:
+		var whole bool
+		if whole, err = source.MayChangeWhole(ctx); whole {
+			return nil
 		}
-		located, err := w.Tables.DomainSource(ctx, w.actor.Org, *c.Of.Domain.Source)
-		if err != nil {
-			continue // the rule then refuses every value
-		}
-		source, err := w.Tables.Open(ctx, w.actor, access.Ref{Table: &located})
-		if err != nil || !source.Whole() {
-			return true
-		}
+	case errors.Is(err, catalog.ErrNotFound), errors.Is(err, catalog.ErrDenied):
+		err = nil
 	}
-	return false
+	if err == nil {
+		err = access.ErrPartlyVisible
+	}
+	return err
+}
+
+// sourceOf opens the table from which a domain takes its values, as a caller sees it. It returns false
+// if there is none, or none that can be found: the rule then refuses every value.
+func (o *Domains) sourceOf(ctx context.Context, a caller.Identity, c ColumnRule) (t access.Table, found bool, err error) {
+	if c.Of.Domain.Source == nil {
+		return t, false, nil
+	}
+	located, err := o.tables.DomainSource(ctx, a.Org, *c.Of.Domain.Source)
+	if err != nil {
+		return t, false, nil
+	}
+	t, err = o.tables.Open(ctx, a, access.Ref{Table: &located})
+	return t, true, err
 }

@@ -2,8 +2,10 @@ package write
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,9 +23,9 @@ type noAudit struct{ catalog.Audit }
 
 func (noAudit) AppendAudit(context.Context, ...catalog.AuditEntry) error { return nil }
 
-// TestConcurrentRefusalsBecomeADebt checks that requests that were all let in before the first of
-// them was refused do not get more answers than the limit: later writes wait for the excess.
-func TestConcurrentRefusalsBecomeADebt(t *testing.T) {
+// TestConcurrentRefusalsAreLimited checks that writes at the same time get no more answers than the
+// limit, and that writes which tell nothing all begin.
+func TestConcurrentRefusalsAreLimited(t *testing.T) {
 	audit := caller.NewAuditor(t.Context(), noAudit{}, slog.New(slog.DiscardHandler))
 	t.Cleanup(audit.Close)
 	r := NewRefusals(audit, prometheus.NewRegistry())
@@ -33,25 +35,42 @@ func TestConcurrentRefusalsBecomeADebt(t *testing.T) {
 	}
 	const atOnce = 20 * RefusalsPerMinute
 	tried, other := user(), user()
-	var let, end sync.WaitGroup
-	let.Add(atOnce)
-	for range atOnce {
-		end.Go(func() {
-			require.NoError(t, r.check(tried))
-			let.Done()
-			let.Wait()
-			r.note(&writing{actor: tried}, 1)
-		})
+	run := func(a caller.Identity, answers int64) (begun int64) {
+		var all sync.WaitGroup
+		var n atomic.Int64
+		for range atOnce {
+			all.Go(func() {
+				end, err := r.begin(t.Context(), a)
+				var refused *RefusalsError
+				if err != nil {
+					if !errors.As(err, &refused) {
+						t.Error(err)
+					}
+					return
+				}
+				defer end()
+				n.Add(1)
+				if answers > 0 {
+					r.note(&writing{actor: a}, answers)
+				}
+			})
+		}
+		all.Wait()
+		return n.Load()
 	}
-	end.Wait()
+	// Every three seconds one more write may begin.
+	start := time.Now()
+	begun := run(tried, 1)
+	require.GreaterOrEqual(t, begun, int64(RefusalsPerMinute))
+	require.LessOrEqual(t, begun, RefusalsPerMinute+1+int64(time.Since(start)/(time.Minute/RefusalsPerMinute)))
 	var refused *RefusalsError
-	require.ErrorAs(t, r.check(tried), &refused)
-	require.Equal(t, "too_many_refusals", refused.ProblemCode())
-	require.Greater(t, refused.RetryIn(), 10*time.Minute, "19 minutes are owed")
+	require.EqualValues(t, atOnce, run(other, 0))
 	require.NoError(t, r.check(other))
 
 	many := user()
 	r.note(&writing{actor: many}, 1_000_000)
 	require.ErrorAs(t, r.check(many), &refused)
-	require.LessOrEqual(t, refused.RetryIn(), time.Minute, "the answers of one request cost no more than a minute")
+	require.Equal(t, "too_many_refusals", refused.ProblemCode())
+	require.Greater(t, refused.RetryIn(), 2*time.Minute, "each of the hundred values that a reply names counts")
+	require.LessOrEqual(t, refused.RetryIn(), 5*time.Minute)
 }

@@ -99,6 +99,8 @@ type writing struct {
 	lease  *Lease
 	// changes reports whether the write can give a column values; nil means that it can.
 	changes func(column string) bool
+	// probing ends what [Refusals.begin] began; nil if nothing did.
+	probing func()
 	// whole is set for a change of all rows, under no policy: the table that may be changed so.
 	whole access.Writable
 
@@ -150,6 +152,11 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 		return Result{}, err
 	}
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start removes the rest
+	defer func() {
+		if w.probing != nil {
+			w.probing()
+		}
+	}()
 	begun := time.Now()
 	if out, err = w.planUntilCommitted(ctx, prepare, plan); err != nil {
 		err = w.table.RefuseRead(ctx, revocation.EndedBy(ctx, timedOut(ctx, err)))
@@ -173,6 +180,12 @@ func (w *writing) planUntilCommitted(
 ) (Result, error) {
 	if err := w.open(ctx); err != nil {
 		return Result{}, err
+	}
+	if w.whole == nil && w.probing == nil && (!w.table.Whole() || w.readsHiddenSource(ctx)) {
+		var err error
+		if w.probing, err = w.Refusals.begin(ctx, w.actor); err != nil {
+			return Result{}, err
+		}
 	}
 	// A vacuum deletes no files of this write until the lease ends.
 	ctx, lease, err := w.Leases.Begin(ctx, w.rights, catalog.WriteRows)

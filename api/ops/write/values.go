@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -41,6 +42,8 @@ type Replacement struct {
 	ColumnValue
 	// To is the new value, in canonical text.
 	To string
+	// Asker is the caller, whom a refusal could tell about the values that other domains allow.
+	Asker caller.Identity
 	// By and ByName are named as the author in the commit and in the audit log.
 	By     catalog.UserID
 	ByName string
@@ -76,6 +79,16 @@ func (w *writing) replaceValue(ctx context.Context, r Replacement) (dml.Result, 
 	rows, found := rowsWith(w.table, r.ColumnValue)
 	if !found {
 		return dml.Result{Snapshot: w.table.Snapshot()}, nil
+	}
+	if _, judged := r.Table.(access.WholeTable); judged {
+		for _, c := range w.rules.Columns {
+			if !slices.Contains(c.Rule.Columns, rows.column.Name) {
+				continue
+			}
+			if err := w.Domains.PermitSource(ctx, r.Asker, c); err != nil {
+				return dml.Result{}, err
+			}
+		}
 	}
 	held, opts, err := w.session(ctx)
 	if err != nil {

@@ -132,3 +132,55 @@ func TestChangesOfValuesAreAudited(t *testing.T) {
 		return true
 	}, time.Minute, 100*time.Millisecond)
 }
+
+// TestOtherTablesValuesAreNotAskedFor checks the ways other than writes of rows in which a builder could
+// ask for hidden values of a table from which a domain takes its values: the table with the domain is
+// one of which the builder sees everything.
+func TestOtherTablesValuesAreNotAskedFor(t *testing.T) {
+	t.Parallel()
+	s, ben, _, _ := hiding(t)
+	path := s.TablePath("places")
+	s.Table("places", `SELECT 1 AS id, 'b' AS country, 'mine' AS city`, nil, column{"id", "long"}, column{"country", "string"},
+		column{"city", "string"})
+	// A version with a value that only a hidden row allows, and one with a value that no row does.
+	var versions []float64
+	for _, city := range []string{"SECRET-b", "nowhere", "mine"} {
+		versions = append(versions, s.Admin.OK("POST", path+"/rows/update", object{"where": "true", "set": object{"city": "'" + city + "'",
+			"country": "'a'"}})["version"].(float64))
+	}
+	reference := object{"table_path": "lake." + s.Schema + ".loans", "column": "note"}
+	s.Admin.OK("PUT", path+"/columns/city/domain/reference", reference)
+	domains := func(c *harness.Client) (found int) {
+		for _, rule := range c.OK("GET", path+"/violations", nil)["rules"].(list) {
+			if rule.(object)["kind"] == "domain" {
+				found++
+			}
+		}
+		return found
+	}
+	require.Equal(t, 1, domains(s.Admin))
+	require.Zero(t, domains(ben), "the builder learns nothing about it")
+	for _, version := range versions[:2] {
+		code, _ := ben.Call("POST", path+"/restore", object{"version": version}).Problem(t, 403)
+		require.Equal(t, "table_partly_visible", code)
+	}
+	s.Admin.OK("POST", path+"/restore", object{"version": versions[0]})
+	code, _ := s.Admin.Call("POST", path+"/restore", object{"version": versions[1]}).Problem(t, 409)
+	require.Equal(t, "constraint_violation", code)
+	s.Admin.OK("POST", path+"/rows/update", object{"where": "true", "set": object{"city": "'mine'"}})
+
+	// A new name of a country has to be one that the other table has for the city.
+	s.Admin.OK("DELETE", path+"/columns/city/domain", nil)
+	at := path + "/columns/country/domain"
+	values := s.Admin.OK("PUT", at+"/fixed", object{"values": list{"a"}})["domain"].(object)["allowed_values"].(list)
+	s.Admin.OK("PUT", path+"/columns/city/domain/hierarchical/table", object{"parent_column": "country", "table_path": reference["table_path"],
+		"parent_key": "tenant", "child_key": "note"})
+	value := at + "/values/" + values[0].(object)["id"].(string)
+	for _, name := range []string{"b", "nobody's"} {
+		code, _ := ben.Call("PATCH", value, object{"value": name}).Problem(t, 403)
+		require.Equal(t, "table_partly_visible", code, name)
+	}
+	require.Equal(t, []any{[]any{"a"}}, s.Admin.Rows("SELECT country FROM "+s.Schema+".places"), "the renames were undone")
+	code, _ = s.Admin.Call("PATCH", value, object{"value": "nobody's"}).Problem(t, 422)
+	require.Equal(t, "rule_violation", code)
+}
