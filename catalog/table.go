@@ -23,6 +23,11 @@ const (
 	TableIdentityChanged TableState = "identity_changed"
 )
 
+// TableStates returns all states.
+func TableStates() []TableState {
+	return []TableState{TableLive, TableVanished, TableDropped, TableIdentityChanged}
+}
+
 // Table is the registration of a Delta table below the root of a storage
 // configuration.
 type Table struct {

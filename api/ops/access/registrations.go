@@ -24,9 +24,7 @@ func (o Tables) OpenRegistration(ctx context.Context, a caller.Identity, located
 func (o Tables) JudgeRegistrations(ctx context.Context, a caller.Identity, config catalog.ConfigID, states ...catalog.TableState) error {
 	filter := catalog.TableFilter{Config: config, States: states}
 	if len(states) == 0 {
-		filter.States = []catalog.TableState{
-			catalog.TableLive, catalog.TableVanished, catalog.TableDropped, catalog.TableIdentityChanged,
-		}
+		filter.States = catalog.TableStates()
 	}
 	system := authz.System(ctx, "tables of a configuration")
 	var tables []catalog.LocatedTable

@@ -154,9 +154,7 @@ func (d *discovering) register(ctx context.Context) error {
 
 // registered returns the registrations at the paths of tables.
 func (d *discovering) registered(ctx context.Context, tables []storage.FoundTable) (map[string]catalog.Table, error) {
-	filter := catalog.TableFilter{Config: d.config.ID, Paths: make([]string, len(tables)), States: []catalog.TableState{
-		catalog.TableLive, catalog.TableVanished, catalog.TableDropped, catalog.TableIdentityChanged,
-	}}
+	filter := catalog.TableFilter{Config: d.config.ID, Paths: make([]string, len(tables)), States: catalog.TableStates()}
 	for i, t := range tables {
 		filter.Paths[i] = t.Path
 	}

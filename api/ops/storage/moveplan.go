@@ -201,9 +201,7 @@ func (o *Moves) outsideTables(ctx context.Context, n catalog.NewMove, ends moveE
 func (o *Moves) tablesAt(ctx context.Context, at catalog.Place, config catalog.StorageConfig) (tables []catalog.LocatedTable, err error) {
 	system := authz.System(ctx, "tables of a move")
 	known := map[string]bool{}
-	filter := catalog.TableFilter{Config: config.ID, States: []catalog.TableState{
-		catalog.TableLive, catalog.TableVanished, catalog.TableDropped, catalog.TableIdentityChanged,
-	}}
+	filter := catalog.TableFilter{Config: config.ID, States: catalog.TableStates()}
 	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 		return o.Store.ListTables(system, catalog.SystemViewer(config.Org), filter, page)
 	}, func(t catalog.LocatedTable) error {

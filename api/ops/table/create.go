@@ -164,7 +164,8 @@ func (o Files) register(
 }
 
 // free refuses a name or folder that is taken, and a folder inside another table's folder or
-// around one, because discovery and vacuum assume that all of a table's folder is its own.
+// around one, because discovery and vacuum assume that all of a table's folder is its own. A dropped
+// table keeps its folder, but not its name.
 func (o Files) free(ctx context.Context, config catalog.StorageConfig, name, path string) error {
 	if err := (catalog.NewTable{Config: config.ID, DeltaID: "new", Path: path, Name: name}).Validate(); err != nil {
 		return err
@@ -176,14 +177,16 @@ func (o Files) free(ctx context.Context, config catalog.StorageConfig, name, pat
 		}
 	}
 	return catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-		return o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID},
-			page)
+		return o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org),
+			catalog.TableFilter{Config: config.ID, States: catalog.TableStates()}, page)
 	}, func(t catalog.LocatedTable) error {
 		switch {
-		case catalog.FoldName(t.Name) == catalog.FoldName(name):
+		case t.State != catalog.TableDropped && catalog.FoldName(t.Name) == catalog.FoldName(name):
 			return &catalog.ExistsError{Field: "name"}
-		case t.Path == path:
+		case t.Path == path && t.State != catalog.TableDropped:
 			return &catalog.ExistsError{Field: "path"}
+		case t.Path == path: // what the folder holds decides
+			return nil
 		case t.Path == "" || strings.HasPrefix(path, t.Path+"/") || strings.HasPrefix(t.Path, path+"/"):
 			return fault.Invalid("path", "must neither be inside the folder of another table nor contain one")
 		}

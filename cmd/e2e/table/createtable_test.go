@@ -211,3 +211,21 @@ func TestTablesAreCreatedInS3(t *testing.T) {
 		harness.Col("more", "string"))).Status)
 	require.Equal(t, 0.0, s.Admin.Count(schema+".orders"))
 }
+
+// TestDroppedTablesKeepTheirFolders checks that no table comes into the folder of a dropped one, or
+// around it, and that the name is free.
+func TestDroppedTablesKeepTheirFolders(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, nil)
+	create := func(name, path string) harness.Reply {
+		return s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, name, map[string]any{"path": path}, harness.Col("id", "long")))
+	}
+	require.Equal(t, 201, create("gone", "a/gone").Status)
+	s.Admin.OK("DELETE", s.TablePath("gone"), nil)
+	for _, path := range []string{"a", "a/gone/inner"} {
+		_, fields := create("other", path).Problem(t, 422)
+		require.Equal(t, []string{"path"}, fields, path)
+	}
+	require.Equal(t, 201, create("gone", "a/new").Status)
+	s.Admin.OK("POST", s.TablePath("gone")+"/rows", map[string]any{"rows": []any{map[string]any{"id": 1}}})
+}
