@@ -145,6 +145,15 @@ func (p *history) commit(gone []delta.File, files int) {
 	p.remember()
 }
 
+// times returns when the versions were committed and the files written.
+func (p *history) times() []time.Time {
+	out := slices.Collect(maps.Values(p.bucket.times))
+	for _, v := range p.versions {
+		out = append(out, v.at)
+	}
+	return out
+}
+
 // needed returns the files of the versions that were the newest at since or later.
 func (p *history) needed(since time.Time) []string {
 	all := map[string]bool{}
