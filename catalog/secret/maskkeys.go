@@ -36,10 +36,11 @@ func deriveMaskRoot(handle *keyset.Handle) ([]byte, error) {
 	return root, nil
 }
 
-// MaskKey returns the key for hashing the masked values of one table. It is derived from
-// the key file and not stored, and no rotation changes it. Errors wrap ErrKeyFile or
-// ErrUnavailable.
-func (k *Keyring) MaskKey(org catalog.OrgID, table catalog.DeltaID) ([]byte, error) {
+// MaskKey returns the key for hashing the masked values of one registration of a table. It is
+// derived from the key file and not stored, and no rotation changes it. The id in the table's log
+// does not suffice: whoever writes a table elsewhere can give it the same id, with values whose
+// hashes are then known. Errors wrap ErrKeyFile or ErrUnavailable.
+func (k *Keyring) MaskKey(org catalog.OrgID, table catalog.TableID) ([]byte, error) {
 	loaded, err := k.current()
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/secret"
 )
 
-func maskKey(t *testing.T, path string, org catalog.OrgID, table catalog.DeltaID) string {
+func maskKey(t *testing.T, path string, org catalog.OrgID, table catalog.TableID) string {
 	t.Helper()
 	key, err := load(t, path).MaskKey(org, table)
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestMaskKeysAreOfTheirTableForever(t *testing.T) {
 	different := map[string]bool{first: true}
 	for _, place := range []struct {
 		org   catalog.OrgID
-		table catalog.DeltaID
+		table catalog.TableID
 	}{{"org", "other"}, {"other", "table"}, {"org table", ""}, {"", "org table"}, {"table", "org"}} {
 		different[maskKey(t, path, place.org, place.table)] = true
 	}

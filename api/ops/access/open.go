@@ -72,9 +72,9 @@ type Recorder interface {
 
 // MaskKeys returns the secret by which values of a table's columns are hashed. It is the
 // same for everybody and at any time, so that equal values have equal hashes, and differs
-// between tables.
+// between registrations, also of tables with the same id in their logs.
 type MaskKeys interface {
-	MaskKey(org catalog.OrgID, table catalog.DeltaID) ([]byte, error)
+	MaskKey(org catalog.OrgID, table catalog.TableID) ([]byte, error)
 }
 
 // Permissions reports whether a caller may work on the files of a configuration.

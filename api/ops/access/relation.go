@@ -170,7 +170,7 @@ func (t Table) withSecrets(r sqlguard.Relation) (sqlguard.Relation, error) {
 	if !t.seen.hashes() {
 		return r, nil
 	}
-	key, err := t.tables.keys.MaskKey(t.located.Org, t.located.DeltaID)
+	key, err := t.tables.keys.MaskKey(t.located.Org, t.located.ID)
 	if err != nil {
 		return sqlguard.Relation{}, err
 	}

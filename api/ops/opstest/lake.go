@@ -116,7 +116,7 @@ func (directories) Bucket(_ context.Context, config catalog.StorageConfig) (objs
 type constantKeys struct{}
 
 // MaskKey implements access.MaskKeys.
-func (constantKeys) MaskKey(catalog.OrgID, catalog.DeltaID) ([]byte, error) {
+func (constantKeys) MaskKey(catalog.OrgID, catalog.TableID) ([]byte, error) {
 	return make([]byte, 32), nil
 }
 

@@ -191,6 +191,15 @@ func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 	return 0
 }
 
+// withholdTotal leaves the number of breaches out of a refusal that has more of them than it shows: a
+// caller who repeats each value another number of times would learn from it about all of them.
+func withholdTotal(err error) {
+	var rows *dml.RowsError
+	if errors.As(err, &rows) {
+		rows.Total = min(rows.Total, int64(len(rows.Breaches)))
+	}
+}
+
 // readsHiddenSource reports whether a domain of the table takes its values from a table of which
 // the caller does not see everything.
 func (w *writing) readsHiddenSource(ctx context.Context) bool {

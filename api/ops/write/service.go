@@ -164,6 +164,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	o.Metrics.ended(action, err)
 	if n := w.hiddenAnswers(ctx, err); n > 0 {
 		o.Refusals.note(w, n)
+		withholdTotal(err)
 	}
 	w.record(action, out, time.Since(begun), err)
 	return out, err

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -125,7 +127,14 @@ func hashOf(s *harness.Server, table, value string) string {
 	keys, err := secret.File{Path: s.Config.KeyFile}.Load(s.T.Context())
 	require.NoError(s.T, err)
 	id := s.Admin.OK("GET", "/v1/tables/lake/"+s.Schema+"/"+table, nil)["tableId"].(string)
-	key, err := keys.MaskKey(catalog.OrgID(s.Boot.OrganisationID), catalog.DeltaID(id))
+	store, err := s.OpenCatalog(s.T.Context())
+	require.NoError(s.T, err)
+	defer func() { require.NoError(s.T, store.Close()) }()
+	org := catalog.OrgID(s.Boot.OrganisationID)
+	found, err := store.ListTables(s.T.Context(), catalog.SystemViewer(org), catalog.TableFilter{DeltaID: catalog.DeltaID(id)}, catalog.Page{})
+	require.NoError(s.T, err)
+	require.Len(s.T, found.Items, 1)
+	key, err := keys.MaskKey(org, found.Items[0].ID)
 	require.NoError(s.T, err)
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(value))
@@ -324,4 +333,26 @@ func TestColumnPoliciesByText(t *testing.T) {
 		require.Equal(t, []string{"policyText"}, fields, c.text)
 		require.Contains(t, []string{"invalid_policy", "type_not_supported"}, code)
 	}
+}
+
+// TestCopiesHaveOtherHashes checks that nobody learns masked values from the hashes of chosen ones, in a
+// table to which they gave the id of the masked one.
+func TestCopiesHaveOtherHashes(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	s.Table("people", `SELECT i AS id, 'SECRET-' || i AS ssn FROM range(10) t(i)`, nil, column{"id", "long"}, column{"ssn", "string"})
+	s.Rule("mask", "people", "ssn", `{"effect":"permit","subject":{"role":"admin"},"mask":"hash"}`)
+	require.NoError(t, os.CopyFS(filepath.Join(s.Root, "guesses"), os.DirFS(filepath.Join(s.Root, "people"))))
+	s.Discover()
+	ben := s.Member("ben@acme.example", "builder", nil)
+	shown := func(c *harness.Client, table string) []any {
+		return c.Rows("SELECT ssn FROM " + s.Schema + "." + table + " ORDER BY id")
+	}
+	require.Equal(t, shown(s.Admin, "people"), shown(s.Admin, "guesses"))
+	masked := shown(ben, "people")
+	require.NotEqual(t, shown(s.Admin, "people"), masked)
+	for _, hash := range shown(ben, "guesses") {
+		require.NotContains(t, masked, hash)
+	}
+	require.Empty(t, ben.Rows("SELECT 1 FROM "+s.Schema+".people p JOIN "+s.Schema+".guesses g ON p.ssn = g.ssn"))
 }
