@@ -137,7 +137,7 @@ func (s *slowReaders) read(ctx context.Context, trickle bool) {
 	<-ctx.Done()
 }
 
-// begin asks for an endless result, and returns when the reply has begun.
+// begin requests an endless result. It returns when the reply has begun.
 func (s *slowReaders) begin(ctx context.Context) (*http.Response, error) {
 	body, err := json.Marshal(map[string]any{"sql": endlessSQL, "schema": s.user.schema, "timeout_ms": (10 * time.Minute).Milliseconds()})
 	if err != nil {

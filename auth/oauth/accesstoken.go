@@ -167,8 +167,8 @@ func (s *Server) Issue(ctx context.Context, of session.Session) (session.Tokens,
 
 // organisation returns the organisation that tokens of a session are for, if the user may act in
 // it, and the scopes that the user's role allows there. If wanted is [uuid.Nil], it is the one that
-// the client or the session is limited to. Without an organisation there is no role, and all scopes
-// are allowed.
+// the client or the session is limited to. A token of no organisation may
+// have all scopes, because roles belong to organisations.
 func (s *Server) organisation(ctx context.Context, of session.Session, client Client, wanted uuid.UUID) (org uuid.UUID,
 	allowed auth.ScopeSet, err error) {
 	org = wanted

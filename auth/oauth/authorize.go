@@ -160,9 +160,8 @@ func requested(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 	return auth.StoredScopes(names), nil
 }
 
-// narrowed is [requested] for a request that may name scopes that the client does not have, because
-// a program that reads scopes_supported asks for all of them. The reply names the scopes that the
-// program gets (RFC 6749 §3.3).
+// narrowed is [requested], but leaves out scopes that the client does not have: programs often
+// request all of scopes_supported. The reply names the scopes that the program gets (RFC 6749 §3.3).
 func narrowed(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 	names, err := requested(text, auth.AllScopes())
 	if err != nil || strings.TrimSpace(text) == "" {

@@ -344,8 +344,8 @@ func TestSignInFirst(t *testing.T) {
 	require.Equal(t, "login_required", got.Get("error"))
 }
 
-// The built-in client asks for consent each time, like any other: whoever leads a signed-in browser
-// to this server chooses the port of the person's machine that gets the code.
+// The built-in client needs consent each time, like any other client. A link in a signed-in browser
+// could otherwise send a code to any port of the person's machine.
 func TestTheBuiltInClientAsksEachTime(t *testing.T) {
 	w := newWorld(t)
 	for range 2 {
@@ -375,7 +375,7 @@ func TestAWrongVerifierUsesUpTheCode(t *testing.T) {
 	}
 }
 
-// TestProgramsGetTheScopesTheyMayHave checks a program that asks for all of scopes_supported.
+// TestProgramsGetTheScopesTheyMayHave checks a program that requests all of scopes_supported.
 func TestProgramsGetTheScopesTheyMayHave(t *testing.T) {
 	w := newWorld(t)
 	app := w.config(w.app, w.app.RedirectURIs[0])

@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/auth/session"
 )
 
-// Prompts returns the values of the parameter prompt that the server supports. The server always
-// asks for consent, unless the value is none.
+// Prompts returns the values of the parameter prompt that the server supports. The server shows
+// the page of consent for all of them but none.
 func Prompts() []string { return []string{"none", "login", "consent", "select_account"} }
 
 // signedInSince is a parameter of the server's own links to the authorization endpoint: the earliest

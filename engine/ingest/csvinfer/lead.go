@@ -13,7 +13,7 @@ import (
 
 // Lead describes where the table begins in a file, and which lines are no part of it.
 type Lead struct {
-	// Line is the first line of the table, cut off after 64 KiB. It is "" if there is no table.
+	// Line holds at most 64 KiB of the first line of the table. It is "" if there is no table.
 	Line string
 	// Delimiter is the one that the file declares, or "".
 	Delimiter string
