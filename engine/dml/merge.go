@@ -36,6 +36,13 @@ type MergeRows struct {
 	Delete Rows
 }
 
+// Changes reports whether an update gives a column a new value: some row of the request names it, and
+// the merge is not on it.
+func (m MergeRows) Changes(column string) bool {
+	naming, _ := m.naming(column, "")
+	return naming != "" && !slices.Contains(m.On, column)
+}
+
 // Merge merges the rows of a request into the table. An update changes the columns
 // that the row names, except those of On. Rows that the writer does not see never
 // match. If the columns of On are exactly those of a key of the table, a row of the
@@ -375,14 +382,8 @@ func (j *merge) spooled(names []string) newRows {
 		}}
 }
 
-// canChange reports whether an update gives one of the columns a new value: some row
-// of the request names it, and the merge is not on it.
-func (j *merge) canChange(columns []string) bool {
-	return slices.ContainsFunc(columns, func(name string) bool {
-		naming, _ := j.m.naming(name, "")
-		return naming != "" && !slices.Contains(j.m.On, name)
-	})
-}
+// canChange reports whether an update gives one of the columns a new value.
+func (j *merge) canChange(columns []string) bool { return slices.ContainsFunc(columns, j.m.Changes) }
 
 // isOnKey reports whether an update leaves the columns of a domain unchanged, so that
 // only added rows are checked.

@@ -304,6 +304,34 @@ func (t Table) hidesAny(columns []string) bool {
 	return slices.ContainsFunc(columns, func(name string) bool { return slices.Contains(t.Hidden, name) || slices.Contains(t.Masked, name) })
 }
 
+// ComparedWithHidden returns a column that the writer sees, that changes selects, and that a constraint,
+// a key or a domain checks together with a column that the writer does not see unmasked. The outcome of
+// a change of such a column of existing rows would tell about the values that the writer does not
+// see. It returns false if there is none.
+func (t Table) ComparedWithHidden(changes func(column string) bool) (column string, found bool) {
+	var groups [][]string
+	for _, rule := range t.Rules.Rows() {
+		groups = append(groups, rule.Columns)
+	}
+	for _, d := range t.Domains {
+		groups = append(groups, d.Rule.Columns)
+	}
+	for _, key := range t.Rules.AllKeys() {
+		groups = append(groups, keyColumns(key))
+	}
+	for _, group := range groups {
+		if !t.hidesAny(group) {
+			continue
+		}
+		for _, name := range group {
+			if changes(name) && !t.hidesAny([]string{name}) {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
 // seesEverything reports whether the writer sees every value of the table unmasked.
 func (t Table) seesEverything() bool {
 	return t.Filter == "" && len(t.Hidden) == 0 && len(t.Masked) == 0

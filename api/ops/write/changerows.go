@@ -48,6 +48,9 @@ func (o Service) change(ctx context.Context, path access.Path, action string, sc
 	}
 	return o.run(ctx, path, action, []auth.Scope{scope}, words, options, changes, func(context.Context, *writing) error { return nil },
 		func(ctx context.Context, w *writing) (dml.Result, error) {
+			if err := w.mayChange(ctx, "set", changes); err != nil {
+				return dml.Result{}, err
+			}
 			changes, err := w.find(ctx, where, set)
 			if err != nil {
 				return dml.Result{}, err

@@ -263,6 +263,7 @@ func TestNarrowedDomainsMeetWrites(t *testing.T) {
 					})
 				}
 				var seen int64
+				pause := rand.N(took * 3 / 2)
 				switch n {
 				case 0: // the insert is faster
 					insert()
@@ -273,7 +274,7 @@ func TestNarrowedDomainsMeetWrites(t *testing.T) {
 					insert()
 				default:
 					insert()
-					<-time.After(rand.N(took * 3 / 2))
+					<-time.After(pause)
 					seen, err = p.narrow(located, target, added[0])
 				}
 				inserting.Wait()

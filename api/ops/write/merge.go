@@ -52,6 +52,9 @@ func (o Service) Merge(ctx context.Context, path access.Path, in MergeInput, opt
 			return err
 		}, func(ctx context.Context, w *writing) (dml.Result, error) {
 			merge, err := w.merge(in, rows, gone)
+			if err == nil && merge.Matched == dml.MatchedUpdate {
+				err = w.mayChange(ctx, "rows", merge.Changes)
+			}
 			if err != nil {
 				return dml.Result{}, err
 			}

@@ -33,9 +33,9 @@ type Refusals struct {
 // prober is a user whose writes may be refused because of hidden rows.
 type prober struct {
 	limiter *rate.Limiter
-	// running counts the writes that have begun. It is at most the number of further refusals
-	// that the user may get, so that writes at the same time get no more answers than one after
-	// another.
+	// running is the number of answers that the writes which have begun may get. It is at most the
+	// number of further answers that the user may get, so that writes at the same time get no more
+	// than one after another. A write that may get more answers than one runs alone.
 	running int
 	// changed is closed when a write ends.
 	changed chan struct{}
@@ -111,9 +111,9 @@ func (p *prober) check() error {
 }
 
 // begin waits until a write may begin that could be refused because of hidden rows, and returns a
-// function that the caller calls after the write and [Refusals.note]. Errors: [RefusalsError], and
-// that of ctx.
-func (r *Refusals) begin(ctx context.Context, a caller.Identity) (end func(), err error) {
+// function that the caller calls after the write and [Refusals.note]. many reports that the write may
+// get more answers than one. Errors: [RefusalsError], and that of ctx.
+func (r *Refusals) begin(ctx context.Context, a caller.Identity, many bool) (end func(), err error) {
 	if r == nil {
 		return func() {}, nil
 	}
@@ -124,10 +124,14 @@ func (r *Refusals) begin(ctx context.Context, a caller.Identity) (end func(), er
 			r.mu.Unlock()
 			return nil, err
 		}
-		if p.running < int(p.limiter.Tokens()) {
-			p.running++
+		left, answers := int(p.limiter.Tokens()), 1
+		if many {
+			answers = left
+		}
+		if p.running+answers <= left {
+			p.running += answers
 			r.mu.Unlock()
-			return sync.OnceFunc(func() { r.end(p) }), nil
+			return sync.OnceFunc(func() { r.end(p, answers) }), nil
 		}
 		changed := p.changed
 		r.mu.Unlock()
@@ -139,10 +143,10 @@ func (r *Refusals) begin(ctx context.Context, a caller.Identity) (end func(), er
 	}
 }
 
-func (r *Refusals) end(p *prober) {
+func (r *Refusals) end(p *prober, answers int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.running--
+	p.running -= answers
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
@@ -165,9 +169,9 @@ func (r *Refusals) note(w *writing, answers int64) {
 }
 
 // hiddenAnswers returns how many facts about hidden rows the outcome of a write reveals, by a key of
-// the table or by the values of a table that a domain refers to. A refusal by the caller's row filter
-// counts, too, if it reveals that such a check has passed. A dry run does not compare keys with rows of
-// the table.
+// the table or by the values of a table that a domain refers to, or about values that the caller does
+// not see. Any other failure counts, too, if it reveals that such a check has passed. A dry run does not
+// compare keys with rows of the table.
 func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 	if w.whole != nil || w.rules.Columns == nil && err == nil {
 		return 0
@@ -181,10 +185,15 @@ func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 	case errors.Is(err, dml.ErrHiddenMatch):
 		return 1
 	case !errors.As(err, &rows):
+		if w.published && (len(w.target.Rules.AllKeys()) > 0 && !w.table.Whole() || w.readsHiddenSource(ctx)) {
+			return 1
+		}
 	case rows.Kind == dml.KeyTaken && !w.table.Whole():
 		return 1
 	case rows.Kind == dml.BrokenRule && w.readsHiddenSource(ctx):
 		return rows.Total
+	case rows.Kind == dml.BrokenRule && rows.Quiet:
+		return 1
 	case rows.Kind == dml.BrokenFilter && (w.action == "rows.merge" && !w.options.DryRun || w.readsHiddenSource(ctx)):
 		return 1
 	}

@@ -35,12 +35,12 @@ func TestConcurrentRefusalsAreLimited(t *testing.T) {
 	}
 	const atOnce = 20 * RefusalsPerMinute
 	tried, other := user(), user()
-	run := func(a caller.Identity, answers int64) (begun int64) {
+	run := func(a caller.Identity, answers int64, many bool) (begun int64) {
 		var all sync.WaitGroup
 		var n atomic.Int64
 		for range atOnce {
 			all.Go(func() {
-				end, err := r.begin(t.Context(), a)
+				end, err := r.begin(t.Context(), a, many)
 				var refused *RefusalsError
 				if err != nil {
 					if !errors.As(err, &refused) {
@@ -60,16 +60,23 @@ func TestConcurrentRefusalsAreLimited(t *testing.T) {
 	}
 	// Every three seconds one more write may begin.
 	start := time.Now()
-	begun := run(tried, 1)
+	begun := run(tried, 1, false)
 	require.GreaterOrEqual(t, begun, int64(RefusalsPerMinute))
 	require.LessOrEqual(t, begun, RefusalsPerMinute+1+int64(time.Since(start)/(time.Minute/RefusalsPerMinute)))
 	var refused *RefusalsError
-	require.EqualValues(t, atOnce, run(other, 0))
+	require.EqualValues(t, atOnce, run(other, 0, false))
+	require.EqualValues(t, atOnce, run(other, 0, true))
 	require.NoError(t, r.check(other))
 
-	many := user()
-	r.note(&writing{actor: many}, 1_000_000)
-	require.ErrorAs(t, r.check(many), &refused)
+	start = time.Now()
+	begun = run(user(), maxAnswers, true)
+	require.GreaterOrEqual(t, begun, int64(1))
+	require.LessOrEqual(t, begun, 1+int64(time.Since(start)/(maxAnswers*time.Minute/RefusalsPerMinute)),
+		"a write that may get a hundred answers runs alone")
+
+	debtor := user()
+	r.note(&writing{actor: debtor}, 1_000_000)
+	require.ErrorAs(t, r.check(debtor), &refused)
 	require.Equal(t, "too_many_refusals", refused.ProblemCode())
 	require.Greater(t, refused.RetryIn(), 2*time.Minute, "each of the hundred values that a reply names counts")
 	require.LessOrEqual(t, refused.RetryIn(), 5*time.Minute)

@@ -101,6 +101,8 @@ type writing struct {
 	changes func(column string) bool
 	// probing ends what [Refusals.begin] began; nil if nothing did.
 	probing func()
+	// published reports that the new rows have passed all checks once.
+	published bool
 	// whole is set for a change of all rows, under no policy: the table that may be changed so.
 	whole access.Writable
 
@@ -182,10 +184,13 @@ func (w *writing) planUntilCommitted(
 	if err := w.open(ctx); err != nil {
 		return Result{}, err
 	}
-	if w.whole == nil && w.probing == nil && (!w.table.Whole() || w.readsHiddenSource(ctx)) {
-		var err error
-		if w.probing, err = w.Refusals.begin(ctx, w.actor); err != nil {
-			return Result{}, err
+	if w.whole == nil && w.probing == nil {
+		many := w.readsHiddenSource(ctx)
+		if many || !w.table.Whole() {
+			var err error
+			if w.probing, err = w.Refusals.begin(ctx, w.actor, many); err != nil {
+				return Result{}, err
+			}
 		}
 	}
 	// A vacuum deletes no files of this write until the lease ends.

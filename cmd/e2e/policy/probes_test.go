@@ -1,6 +1,8 @@
 package policy_test
 
 import (
+	"encoding/base64"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -117,6 +119,36 @@ func TestRefusedReferencesAreCountedByValue(t *testing.T) {
 	other := s.Member("bo@acme.example", "builder", map[string]string{"tenant": "a"})
 	require.Contains(t, try(s.Admin).JSON(t)["message"], "150")
 	require.NotContains(t, try(other).JSON(t)["message"], "150")
+}
+
+// TestWritesBeyondAQuotaAreCounted checks that a caller with a row filter cannot try keys without end by
+// writes that a sandbox has no room for: they are refused after the keys were checked.
+func TestWritesBeyondAQuotaAreCounted(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, func(c *harness.Settings) { c.SandboxQuota = 1 })
+	org := "/v1/organisations/" + s.Boot.OrganisationID
+	s.Admin.OK("PATCH", org+"/config", object{"sandbox_enabled": true})
+	ed := s.Member("ed@acme.example", "editor", map[string]string{"tenant": "a"})
+	ed.OK("POST", "/v1/tables", object{"catalog": "lake", "schema": "sandbox", "name": "t", "columns": list{
+		harness.Col("id", "long", "isPrimaryKey", true), harness.Col("tenant", "string"), harness.Col("note", "binary")}})
+	const path = "/v1/tables/lake/sandbox/t"
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 2, "tenant": "b"}))
+	for _, definition := range []string{harness.AdminsSee, `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"}}`} {
+		s.Admin.OK("POST", org+"/policies", object{"kind": "rls", "tableFqn": "lake.sandbox.t", "columnName": "tenant",
+			"definition": harness.Definition(definition)})
+	}
+	random := make([]byte, 2<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random)
+	body := object{"rows": list{object{"id": 3, "tenant": "a", "note": base64.StdEncoding.EncodeToString(random)}}}
+	limit := int(s.Admin.OK("GET", "/v1/limits", nil)["hidden_row_refusals_per_minute"].(float64))
+	refused := 0
+	for r := ed.Call("POST", path+"/rows", body); r.Status != 429; r = ed.Call("POST", path+"/rows", body) {
+		code, _ := r.Problem(t, 422)
+		require.Equal(t, "quota_exceeded", code)
+		refused++
+		require.Less(t, refused, 100*limit)
+	}
+	require.GreaterOrEqual(t, refused, limit)
 }
 
 // TestChangesOfValuesAreAudited checks that an administrator can list past changes of values by
