@@ -119,6 +119,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 	r.Use(
 		middleware.RequestID,
 		deps.TrustedProxies.Handler,
+		deps.TrustedProxies.MissingProxies(deps.Logger),
 		middleware.AccessLog(deps.Logger),
 		middleware.NewMetrics(deps.Metrics).Handler,
 		middleware.EmptyBodies,

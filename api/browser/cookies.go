@@ -13,6 +13,8 @@ type Cookie string
 const (
 	// SignedIn proves that the browser is signed in at the server's own pages.
 	SignedIn Cookie = "lakewarden"
+	// Known marks a browser in which a person signed in.
+	Known Cookie = "lakewarden-known"
 	// Form binds the forms of pages to the browser.
 	Form Cookie = "lakewarden-form"
 	// State binds a sign-in at an identity provider to the browser.

@@ -6,8 +6,8 @@
 // What may not go in it: business rules, the catalog, SQL, and the rendering of errors,
 // which is the task of package problem.
 //
-// The order, outermost first: [RequestID], [TrustedProxies.Handler], [AccessLog],
-// [Metrics.Handler], [EmptyBodies], [Recover], [Headers], [Pace.Handler],
+// The order, outermost first: [RequestID], [TrustedProxies.Handler],
+// [TrustedProxies.MissingProxies], [AccessLog], [Metrics.Handler], [EmptyBodies], [Recover], [Headers], [Pace.Handler],
 // [Sizes.Handler], [BodyErrors], [FixedPaths.Handler]; then, for routes that need a
 // caller, [Authenticate] and [RateLimits.Handler].
 //

@@ -66,6 +66,25 @@ func TestCookiesAreForTheHostAloneOverHTTPS(t *testing.T) {
 	require.True(t, c.Secure && c.HttpOnly && c.Path == "/" && c.Domain == "")
 }
 
+// TestABrowserKeepsTheMarkOfItsSignIn checks that the mark of a browser goes to the next sign-in, also
+// after the person has signed out.
+func TestABrowserKeepsTheMarkOfItsSignIn(t *testing.T) {
+	s := newSite(t)
+	mark := func() (value string) {
+		for _, c := range s.submit(identity.SignInPath, identity.SignInPath, "email", ada, "password", good).Cookies() {
+			if c.Name == "lakewarden-known" {
+				require.True(t, c.HttpOnly)
+				require.Equal(t, int(identity.KnownBrowserLife.Seconds()), c.MaxAge)
+				value = c.Value
+			}
+		}
+		return value
+	}
+	require.Equal(t, "known", mark())
+	s.send(s.form("/signout", s.token(s.get("/signed-in"))))
+	require.Equal(t, "knownknown", mark())
+}
+
 func TestPagesAreConfined(t *testing.T) {
 	s := newSite(t)
 	for _, path := range []string{

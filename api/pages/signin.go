@@ -50,7 +50,9 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	in, err := p.SignIns.Password(r.Context(), email, password, originOf(r))
+	from := originOf(r)
+	from.Known = p.Cookies.Read(r, browser.Known)
+	in, err := p.SignIns.Password(r.Context(), email, password, from)
 	if err == nil {
 		p.signedIn(w, in, next)
 		return
@@ -101,6 +103,9 @@ func (p *Pages) startSSO(w http.ResponseWriter, r *http.Request, email, next str
 // it.
 func (p *Pages) signedIn(w http.ResponseWriter, in identity.SignedIn, next string) {
 	http.SetCookie(w, p.Cookies.New(browser.SignedIn, in.Cookie, 0))
+	if in.Known != "" {
+		http.SetCookie(w, p.Cookies.New(browser.Known, in.Known, identity.KnownBrowserLife))
+	}
 	p.goOn(w, "Signed in", "You are signed in.", cmp.Or(next, identity.SignedInPath))
 }
 

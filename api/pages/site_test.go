@@ -55,7 +55,9 @@ func (u *useCases) Password(_ context.Context, email, text string, from identity
 	case email != ada || text != good:
 		return identity.SignedIn{}, identity.ErrCredential
 	}
-	in := identity.SignedIn{Session: session.Session{ID: uuid.New(), User: uuid.New()}, Cookie: session.NewSecret()}
+	in := identity.SignedIn{
+		Session: session.Session{ID: uuid.New(), User: uuid.New()}, Cookie: session.NewSecret(), Known: from.Known + "known",
+	}
 	u.live[in.Cookie] = in.Session
 	return in, nil
 }

@@ -1,10 +1,10 @@
 package password
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/trustelem/zxcvbn"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -53,20 +53,20 @@ func Check(password, email string) error {
 	case len(normal) > MaxBytes:
 		return TooLong
 	}
-	lower := strings.ToLower(normal)
-	trimmed := strings.TrimSpace(lower)
+	trimmed := strings.ToLower(strings.TrimSpace(normal))
 	email = strings.ToLower(strings.TrimSpace(Normalise(email)))
 	local, _, _ := strings.Cut(email, "@")
 	switch {
 	case email != "" && (trimmed == email || trimmed == local):
 		return IsEmail
-	case repeats(lower) || slices.Contains(common, trimmed):
+	case repeats(strings.ToLower(normal)) || easy(trimmed, local):
 		return TooCommon
 	}
 	return nil
 }
 
-// repeats reports whether a text consists of repetitions of at most four bytes.
+// repeats reports whether a text consists of repetitions of at most four bytes. The estimate of easy
+// knows repetitions of single-byte characters only.
 func repeats(text string) bool {
 	for size := 1; size <= min(4, len(text)-1); size++ {
 		if text[size:] == text[:len(text)-size] {
@@ -76,22 +76,20 @@ func repeats(text string) bool {
 	return false
 }
 
-// common holds passwords that are guessed first, in lower case.
-var common = []string{
-	"012345678901", "0123456789012", "0123456789abcdef", "098765432109", "0987654321098",
-	"123456123456", "1234567890-=", "123456789012", "1234567890123", "12345678901234", "123456789012345", "1234567890123456",
-	"123456789abc", "1234567890qwerty", "123456abcdef", "12345qwert12345", "1q2w3e4r5t6y", "1q2w3e4r5t6y7u8i", "1qaz2wsx3edc",
-	"1qaz2wsx3edc4rfv", "987654321098", "9876543210987",
-	"abcdefghijkl", "abcdefghijklm", "abcdefghijklmnop", "abcdefghijklmnopqrstuvwxyz", "abcdef123456", "administrator",
-	"administrator1", "adminpassword", "asdfghjkl;'\\", "asdfghjkl123", "asdfghjklqwerty",
-	"changemenow1", "changeme1234", "changemeplease", "chelseafootball", "correct horse battery staple", "correcthorsebatterystaple",
-	"iloveyou1234", "iloveyouforever", "iloveyousomuch", "lakewarden123", "lakewardenlakewarden", "letmeinplease", "letmein12345",
-	"liverpoolfc1", "manchesterunited", "myspacepassword", "mynoobpassword", "newpassword1", "nothing12345",
-	"p@ssw0rd1234", "p@ssword1234", "passw0rd1234", "password1234", "password12345", "password123456", "password1234567",
-	"passwordpassword", "passwordsucks", "passwort1234", "passwortpasswort", "princess1234",
-	"qazwsxedcrfv", "qazwsxedcrfvtgb", "qwerasdfzxcv", "qwerty123456", "qwerty1234567", "qwertyqwerty", "qwertyuiop12", "qwertyuiop123",
-	"qwertyuiop[]", "qwertyuiopasdfghjkl", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiop12", "qwertzuiopas", "secretpassword",
-	"spongebobsquarepants", "sunshine1234", "superman1234", "temporary123", "testpassword", "testpassword1", "thisisapassword",
-	"trustno1trustno1", "unbelievable", "verysecretpassword", "welcome12345", "welcome123456", "whateverwhatever", "zaq12wsxcde3",
-	"zxcvbnm12345", "zxcvbnm,./zxcvbnm", "zxcvbnmasdfghjkl", "zxcvbnmzxcvbnm",
+// The bounds of what is guessed easily.
+const (
+	easyGuesses = 10_000_000
+	// judgedBytes bounds the work of the estimate, which grows with the square of the length.
+	judgedBytes = 72
+)
+
+// easy reports whether a password is estimated to be among the first easyGuesses that somebody who
+// guesses tries: common passwords and words, names, rows of keys, dates, repetitions and sequences, and
+// few of them together. words are those that such a person knows of the account.
+func easy(text string, words ...string) bool {
+	if len(text) > judgedBytes {
+		text = strings.ToValidUTF8(text[:judgedBytes], "")
+	}
+	words = append(words, "lakewarden", "correct horse battery staple", "correcthorsebatterystaple")
+	return zxcvbn.PasswordStrength(text, words).Guesses < easyGuesses
 }

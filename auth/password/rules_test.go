@@ -24,7 +24,8 @@ func TestRulesOfNewPasswords(t *testing.T) {
 		" password1234 ":           password.TooCommon,
 		"alexandra.smith":          password.IsEmail,
 		"Alexandra.Smith@Acme.io":  password.IsEmail,
-		"alexandra.smith 1":        nil,
+		"alexandra.smith 1":        password.TooCommon,
+		"alexandra sees 17 boats":  nil,
 		"\u6a58\u5098\u7a93\u96ea": password.TooShort, // 12 bytes
 		"\u6a58\u5098\u7a93\u96ea\u5ddd\u6708\u5c71\u9ce5\u77f3\u706b\u98a8\u8349": nil,
 		strings.Repeat("\u1e9e", 12): password.TooCommon,
@@ -38,6 +39,21 @@ func TestRulesOfNewPasswords(t *testing.T) {
 		strings.Repeat("\ufdfa\ufdfb", 20):                                         password.TooLong, // longer in its normal form
 	} {
 		require.ErrorIs(t, password.Check(candidate, "alexandra.smith@acme.io"), want, "%q", candidate)
+	}
+}
+
+// TestPasswordsThatAreGuessedFirst checks passwords that people choose often and that have twelve
+// characters, and some that are not guessed.
+func TestPasswordsThatAreGuessedFirst(t *testing.T) {
+	for _, common := range []string{
+		"password12345", "p@ssw0rd1234", "Welcome12345", "qwertyuiop12", "1q2w3e4r5t6y", "123456789012", "administrator", "unbelievable",
+		"passwordpassword", "iloveyou1234", "lakewarden123", "correct horse battery staple", "abcdefghijkl", "qwertyqwerty1",
+		"abcabcabcabc", "aaaaaaaaaaaab", "password2024", "letmeinletmein", "1qaz2wsx3edc", "zaq12wsxcde3",
+	} {
+		require.ErrorIs(t, password.Check(common, ""), password.TooCommon, common)
+	}
+	for _, rare := range []string{"tangerine umb", "my dog eats 17 pies", "kV7!uq0-Zr4wP", "vier gelbe Gabeln im Garten"} {
+		require.NoError(t, password.Check(rare, "ada@acme.example"), rare)
 	}
 }
 

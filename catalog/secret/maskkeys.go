@@ -55,3 +55,17 @@ func (k *Keyring) MaskKey(org catalog.OrgID, table catalog.TableID) ([]byte, err
 	}
 	return ofTable, nil
 }
+
+// BrowserKey returns the key for authenticating what browsers keep for the server. It is derived
+// like a mask key. Errors wrap ErrKeyFile or ErrUnavailable.
+func (k *Keyring) BrowserKey() ([]byte, error) {
+	loaded, err := k.current()
+	if err != nil {
+		return nil, err
+	}
+	key, err := hkdf.Expand(sha256.New, loaded.maskRoot, "browsers", maskKeyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("key of browsers: %w", ErrKeyFile)
+	}
+	return key, nil
+}

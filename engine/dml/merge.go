@@ -388,14 +388,3 @@ func (j *merge) canChange(columns []string) bool { return slices.ContainsFunc(co
 // isOnKey reports whether an update leaves the columns of a domain unchanged, so that
 // only added rows are checked.
 func (j *merge) isOnKey(d Domain) bool { return !j.canChange(d.Rule.Columns) }
-
-// unique removes duplicate sources.
-func unique(sources []engine.Source) []engine.Source {
-	var out []engine.Source
-	for _, s := range sources {
-		if !slices.ContainsFunc(out, func(o engine.Source) bool { return o.Database() == s.Database() }) {
-			out = append(out, s)
-		}
-	}
-	return out
-}

@@ -341,3 +341,14 @@ func (t Table) seesEverything() bool {
 func (w *write) int64Rows(ctx context.Context, sql string, sources ...engine.Source) ([][]int64, error) {
 	return queryInt64s(ctx, w.Session, w.statement(sql, sources...))
 }
+
+// unique removes duplicate sources.
+func unique(sources []engine.Source) []engine.Source {
+	var out []engine.Source
+	for _, s := range sources {
+		if !slices.ContainsFunc(out, func(o engine.Source) bool { return o.Database() == s.Database() }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -9,6 +9,8 @@ type Origin struct {
 	Remote string
 	// RequestID links audit entries to the request.
 	RequestID string
+	// Known is the mark of a browser in which somebody signed in before; see [KnownBrowsers].
+	Known string
 }
 
 // originOf returns the origin of a caller's request.

@@ -102,7 +102,7 @@ func (p Passwords) Change(ctx context.Context, current, text string) error {
 	if err := p.CheckNew("new", user.Email, text); err != nil {
 		return err
 	}
-	end, err := p.Attempts.Begin(ctx, user.Email, a.Remote)
+	end, err := p.Attempts.Begin(ctx, user.Email, throttle.Client{Remote: a.Remote})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (p Passwords) Change(ctx context.Context, current, text string) error {
 		return err
 	}
 	if !verified.Match {
-		_, audited, err := p.Attempts.Refused(user.Email, a.Remote)
+		_, audited, err := p.Attempts.Refused(user.Email, throttle.Client{Remote: a.Remote})
 		if audited {
 			p.Audit.Record(caller.NewEntry(a, "password.refused", "user/"+string(a.User), catalog.OutcomeDeny))
 		}

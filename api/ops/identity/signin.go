@@ -35,6 +35,7 @@ type SignIn struct {
 	Sessions session.Sessions
 	Browsers session.Browsers
 	Attempts *throttle.Attempts
+	Known    KnownBrowsers
 	Audit    Recorder
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
@@ -45,6 +46,8 @@ type SignedIn struct {
 	Session session.Session
 	// Cookie is the secret with which the browser proves the session.
 	Cookie string
+	// Known is the new mark of the browser, for [Origin.Known] of later sign-ins.
+	Known string
 }
 
 // Password signs a person in. It returns [ErrCredential], a [throttle.TooManyError] in its place
@@ -54,7 +57,8 @@ func (s SignIn) Password(ctx context.Context, email, text string, from Origin) (
 	if err != nil {
 		return SignedIn{}, err
 	}
-	end, err := s.Attempts.Begin(ctx, email, from.Remote)
+	client := throttle.Client{Remote: from.Remote, Browser: s.Known.ID(from.Known, email)}
+	end, err := s.Attempts.Begin(ctx, email, client)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -72,15 +76,16 @@ func (s SignIn) Password(ctx context.Context, email, text string, from Origin) (
 		return SignedIn{}, err
 	}
 	if !verified.Match {
-		return SignedIn{}, s.refuse(email, user.ID, from)
+		return SignedIn{}, s.refuse(email, user.ID, client, from)
 	}
 	in, err := s.start(system, user.ID, stored)
 	if errors.Is(err, ErrCredential) { // the password was changed meanwhile
-		return SignedIn{}, s.refuse(email, user.ID, from)
+		return SignedIn{}, s.refuse(email, user.ID, client, from)
 	}
 	if err != nil {
 		return SignedIn{}, err
 	}
+	in.Known = s.Known.Mark(email)
 	s.record(user.ID, "sign_in", catalog.OutcomeAllow, from, "method", string(session.MethodPassword), "session", in.Session.ID.String())
 	if verified.Outdated {
 		s.rehash(system, user.ID, text, stored, from)
@@ -150,8 +155,8 @@ func (s SignIn) rehash(ctx context.Context, user catalog.UserID, text, stored st
 }
 
 // refuse counts a refused credential and records it, unless there is a flood of them.
-func (s SignIn) refuse(email string, user catalog.UserID, from Origin) error {
-	limited, audited, err := s.Attempts.Refused(email, from.Remote)
+func (s SignIn) refuse(email string, user catalog.UserID, client throttle.Client, from Origin) error {
+	limited, audited, err := s.Attempts.Refused(email, client)
 	texts := []string{"method", string(session.MethodPassword), "email", email}
 	if limited != "" {
 		texts = append(texts, "rate_limited", limited)

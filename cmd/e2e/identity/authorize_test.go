@@ -177,7 +177,7 @@ func TestPasswordsAndLinksLeaveNoTrace(t *testing.T) {
 	for _, c := range who.Jar.Cookies(address) {
 		secrets = append(secrets, c.Value)
 	}
-	require.Len(t, secrets, 5)
+	require.Len(t, secrets, 6)
 	for _, secret := range secrets {
 		require.NotContains(t, s.Log.String(), secret)
 		require.Empty(t, harness.Leaked(t, s, secret), secret)

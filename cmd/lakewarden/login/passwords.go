@@ -23,6 +23,7 @@ func (l *Login) addPasswords(o Options, mails *mail.Queue) {
 	}
 	signIn := identity.SignIn{
 		Store: o.Store, Hasher: hasher, Sessions: o.SignIns, Browsers: o.SignIns, Attempts: attempts, Audit: o.Audit,
+		Known: identity.KnownBrowsers{Key: o.Remote.Keys.BrowserKey},
 	}
 	l.Pages = &pages.Pages{
 		SignIns: signIn, Recovery: l.Recovery, Names: identity.Names{Store: o.Store},

@@ -22,7 +22,7 @@ const (
 
 // refuse counts a refused attempt and returns the error for the client.
 func refuse(a *throttle.Attempts, account, remote string) error {
-	_, _, err := a.Refused(account, remote)
+	_, _, err := a.Refused(account, throttle.Client{Remote: remote})
 	return err
 }
 
@@ -32,17 +32,17 @@ func TestGuessesFromOneAddressAreDelayed(t *testing.T) {
 		ctx := context.Background()
 		took := func(account, address string) time.Duration {
 			start := time.Now()
-			end, err := a.Begin(ctx, account, address)
+			end, err := a.Begin(ctx, account, throttle.Client{Remote: address})
 			require.NoError(t, err)
 			end()
 			return time.Since(start)
 		}
-		for range 5 {
+		for range 40 {
 			require.Zero(t, took(ada, remote))
-			require.NoError(t, refuse(a, ada, remote))
+			_ = refuse(a, ada, remote)
 		}
 		require.Zero(t, took(ada, remote))
-		require.NoError(t, refuse(a, ada, remote))
+		_ = refuse(a, ada, remote)
 		require.Equal(t, 250*time.Millisecond, took(ada, remote))
 		for range 20 {
 			_ = refuse(a, ada, remote)
@@ -52,11 +52,41 @@ func TestGuessesFromOneAddressAreDelayed(t *testing.T) {
 		require.Zero(t, took(nobody, remote), "other accounts are not delayed")
 		done, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_, err := a.Begin(done, ada, remote)
+		_, err := a.Begin(done, ada, throttle.Client{Remote: remote})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 4*time.Second, took(ada, remote), "an abandoned attempt gives its turn to the next")
+		start := time.Now()
+		end, err := a.Begin(ctx, ada, throttle.Client{Remote: remote, Browser: "known"})
+		require.NoError(t, err)
+		end()
+		require.Equal(t, start, time.Now(), "a browser that signed in before does not wait")
 		<-time.After(10 * time.Minute)
 		require.Zero(t, took(ada, remote), "counts fall with time")
+	})
+}
+
+// TestTheRightPasswordAmongFortyWrongOnes checks that none of 41 attempts at once for one account from
+// one address waits for anything but the verification of those before it.
+func TestTheRightPasswordAmongFortyWrongOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const verification = 50 * time.Millisecond
+		a := throttle.NewAttempts(nil)
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 41 {
+			wg.Go(func() {
+				end, err := a.Begin(t.Context(), ada, throttle.Client{Remote: remote})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer end()
+				<-time.After(verification)
+				_ = refuse(a, ada, remote)
+			})
+		}
+		wg.Wait()
+		require.Equal(t, 41*verification, time.Since(start))
 	})
 }
 
@@ -70,9 +100,9 @@ func TestParallelGuessesCountOneByOne(t *testing.T) {
 		var verified []time.Duration
 		var busy int
 		var wg sync.WaitGroup
-		for range 100 {
+		for range 200 {
 			wg.Go(func() {
-				end, err := a.Begin(t.Context(), ada, remote)
+				end, err := a.Begin(t.Context(), ada, throttle.Client{Remote: remote})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -86,22 +116,22 @@ func TestParallelGuessesCountOneByOne(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, other := range [][2]string{{ada, elsewhere}, {nobody, remote}} {
-			end, err := a.Begin(t.Context(), other[0], other[1])
+			end, err := a.Begin(t.Context(), other[0], throttle.Client{Remote: other[1]})
 			require.NoError(t, err)
 			require.Zero(t, time.Since(start), "others do not wait")
 			end()
 		}
 		wg.Wait()
-		require.Equal(t, 100, busy+len(verified))
-		require.LessOrEqual(t, len(verified), 6+1+32, "six without a delay, one after its delay, and 32 that wait")
+		require.Equal(t, 200, busy+len(verified))
+		require.LessOrEqual(t, len(verified), 41+1+64, "41 without a delay, one after its delay, and 64 that wait")
 		at := func(i int) time.Duration { return verified[i].Round(10 * time.Millisecond) }
-		for i := range 6 {
+		for i := range 41 {
 			require.Zero(t, at(i))
 		}
-		require.Equal(t, 250*time.Millisecond, at(6))
-		require.Equal(t, 750*time.Millisecond, at(7))
-		require.Equal(t, 1750*time.Millisecond, at(8))
-		require.Equal(t, 4*time.Second, at(20)-at(19))
+		require.Equal(t, 250*time.Millisecond, at(41))
+		require.Equal(t, 750*time.Millisecond, at(42))
+		require.Equal(t, 1750*time.Millisecond, at(43))
+		require.Equal(t, 4*time.Second, at(60)-at(59))
 	})
 }
 
@@ -110,7 +140,7 @@ func TestParallelGuessesCountOneByOne(t *testing.T) {
 func TestAFloodOfNamesForgetsNoGuesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := throttle.NewAttempts(nil)
-		for range 8 {
+		for range 43 {
 			_ = refuse(a, ada, remote)
 		}
 		for i := range 20_000 {
@@ -118,7 +148,7 @@ func TestAFloodOfNamesForgetsNoGuesses(t *testing.T) {
 		}
 		took := func(account string) time.Duration {
 			start := time.Now()
-			end, err := a.Begin(t.Context(), account, remote)
+			end, err := a.Begin(t.Context(), account, throttle.Client{Remote: remote})
 			require.NoError(t, err)
 			end()
 			return time.Since(start)

@@ -8,7 +8,7 @@ import (
 )
 
 // errLine is returned if too many callers await the turn of one name: 503. Retry later.
-var errLine = fault.New("server_busy", "too many sign-ins of one account from one address are waiting")
+var errLine = fault.New("server_busy", "too many sign-ins of one account by one client are waiting")
 
 // lines gives turns: of the callers with one name, one at a time has the turn. It is safe for
 // concurrent use.
