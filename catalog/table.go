@@ -12,7 +12,7 @@ type TableState string
 const (
 	// TableLive means that the table exists and is readable.
 	TableLive TableState = "live"
-	// TableVanished means that the last discovery did not find the table's log. The
+	// TableVanished means that the last discoveries did not find the table's log. The
 	// table keeps its name and becomes live again when it is found.
 	TableVanished TableState = "vanished"
 	// TableDropped is a tombstone. Discovery ignores it unless requested. Its name is
@@ -49,6 +49,8 @@ type Table struct {
 	Version      int64
 	RegisteredAt time.Time
 	UpdatedAt    time.Time
+	// MissingSince is when a discovery first failed to find the table; zero if the last one found it.
+	MissingSince time.Time
 }
 
 // LocatedTable is a table with its configuration.
@@ -92,8 +94,10 @@ const MaxDiscovered = 1000
 // Discovery is the input of [Tables.SyncTables]: a part of what was found below a root.
 type Discovery struct {
 	Found []FoundTable
-	// Missing are paths without a table. Live tables registered there become vanished.
-	Missing []string
+	// Missing are paths without a table. A live table that is registered there becomes vanished if
+	// it was missing before, for at least VanishAfter.
+	Missing     []string
+	VanishAfter time.Duration
 	// Complete marks the last part of a discovery that has listed the whole root.
 	Complete bool
 	// IncludeDropped registers tombstones again.
@@ -149,6 +153,8 @@ type DiscoveryResult struct {
 	Returned []Table
 	// Vanished holds tables that were live before.
 	Vanished []Table
+	// Missing counts the live tables that were not found, but have not vanished yet.
+	Missing int
 	// Changed holds tables whose Delta id changed.
 	Changed []Table
 }

@@ -2,6 +2,7 @@ package catalogtest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,7 +30,17 @@ func discovery(t *testing.T, w *world) {
 
 	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a}, Complete: true})
 	require.Empty(t, result.Vanished, "what a part does not mention can be in another one")
-	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a}, Missing: []string{"b", "never registered"}})
+	missing := catalog.Discovery{Found: []catalog.FoundTable{a}, Missing: []string{"b", "never registered"}, VanishAfter: time.Hour}
+	for range 3 {
+		result = w.sync(config, missing)
+		require.Equal(t, 1, result.Missing)
+		require.Empty(t, result.Vanished, "a listing can be wrong")
+	}
+	w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{a, b}})
+	missing.VanishAfter = 0
+	require.Equal(t, 1, w.sync(config, missing).Missing, "it was found meanwhile")
+	result = w.sync(config, missing)
+	require.Zero(t, result.Missing)
 	require.Len(t, result.Vanished, 1)
 	vanished := result.Vanished[0]
 	require.Equal(t, catalog.TableVanished, vanished.State)
@@ -139,7 +150,7 @@ func changedIdentity(t *testing.T, w *world) {
 	// table again, a different one, or none in between.
 	w.sync(config, at("t", second))
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)
-	w.sync(config, catalog.Discovery{Missing: []string{"t"}, Complete: true})
+	w.vanish(config, "t")
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)
 	w.sync(config, at("t", third))
 	now = w.reload(table)
@@ -155,7 +166,7 @@ func changedIdentity(t *testing.T, w *world) {
 	require.Empty(t, now.PreviousDeltaID)
 
 	// A table that vanished and returned with another id is not accepted either.
-	w.sync(config, catalog.Discovery{Missing: []string{"t"}, Complete: true})
+	w.vanish(config, "t")
 	require.Equal(t, catalog.TableVanished, w.reload(table).State)
 	w.sync(config, at("t", second))
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)

@@ -58,7 +58,7 @@ func domainsOfGone(t *testing.T, w *world) {
 	w.sync(d.config, partial("t", d.table.DeltaID))
 
 	// A domain of another kind, and a deleted one, refuse values until the column has another.
-	w.sync(d.config, catalog.Discovery{Missing: []string{"t"}})
+	w.vanish(d.config, "t")
 	_, err = w.ReplaceDomain(w.ctx, d.shared(shared.ID, catalog.AnyVersion), named("shared", from(d.table, "key", "")))
 	require.NoError(t, err)
 	deleted := func() catalog.ColumnDomain {
@@ -97,7 +97,7 @@ func domainsOfGone(t *testing.T, w *world) {
 	lost := w.table(d.config, "lost")
 	use(lost)
 	for _, path := range []string{"other", "lost"} {
-		w.sync(d.config, catalog.Discovery{Missing: []string{path}})
+		w.vanish(d.config, path)
 	}
 	require.NoError(t, remove())
 	w.sync(d.config, partial("lost", stranger))
@@ -185,7 +185,7 @@ func (g *gone) change() {
 		err = g.PurgeTable(g.ctx, g.viewer, table.ID, catalog.AnyVersion)
 		require.Empty(g.r, g.domains(table.Table).Columns)
 	case change == "vanish":
-		g.sync(g.config, catalog.Discovery{Missing: []string{path}})
+		g.vanish(g.config, path)
 	case change == "discover":
 		g.sync(g.config, catalog.Discovery{Found: g.found(path), IncludeDropped: true})
 	case change == "replace":

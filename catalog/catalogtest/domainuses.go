@@ -29,7 +29,7 @@ func judgedUses(t *testing.T, w *world) {
 	}
 	use(gone, "c")
 	use(former, "c")
-	w.sync(d.config, catalog.Discovery{Missing: []string{"gone"}})
+	w.vanish(d.config, "gone")
 
 	changes := []func(at catalog.DomainTarget) error{
 		func(at catalog.DomainTarget) error {

@@ -203,7 +203,7 @@ func movesKeepPlaces(t *testing.T, w *world) {
 		require.Zero(t, found(m.from, "a/new")+found(m.to, "d/new"))
 	}
 	held()
-	w.sync(m.from, catalog.Discovery{Missing: []string{"a/x"}})
+	w.vanish(m.from, "a/x")
 	require.Equal(t, catalog.TableLive, w.reload(table).State)
 	m.switched(begun.ID)
 	held()

@@ -90,6 +90,14 @@ func (w *world) sync(config catalog.StorageConfig, d catalog.Discovery) catalog.
 	return result
 }
 
+// vanish has two discoveries miss a table.
+func (w *world) vanish(config catalog.StorageConfig, path string) {
+	w.Helper()
+	for range 2 {
+		w.sync(config, catalog.Discovery{Missing: []string{path}, Complete: true})
+	}
+}
+
 func (w *world) reload(t catalog.Table) catalog.Table {
 	w.Helper()
 	found, err := w.Store.Table(w.ctx, catalog.SystemViewer(t.Org), t.ID)

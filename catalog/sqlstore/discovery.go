@@ -170,26 +170,29 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 		if err != nil {
 			return err
 		}
+		changed := false
 		for _, f := range discovery.Found {
 			if moving(f.Path) {
 				continue
 			}
-			if err := s.syncFound(ctx, tx, known, f, discovery.IncludeDropped, &result); err != nil {
+			updated, err := s.syncFound(ctx, tx, known, f, discovery.IncludeDropped, &result)
+			if err != nil {
 				return err
 			}
+			changed = changed || updated
 		}
 		for _, path := range discovery.Missing {
 			t, registered := known.byPath[path]
 			if !registered || t.State != catalog.TableLive || moving(path) {
 				continue
 			}
-			t.State = catalog.TableVanished
-			if err := s.updateTable(ctx, tx, &t); err != nil {
+			updated, err := s.syncMissing(ctx, tx, t, discovery.VanishAfter, &result)
+			if err != nil {
 				return err
 			}
-			result.Vanished = append(result.Vanished, t)
+			changed = changed || updated
 		}
-		if len(result.Added)+len(result.Returned)+len(result.Vanished)+len(result.Changed) == 0 {
+		if !changed {
 			return sqldb.ErrUnchanged
 		}
 		return nil
@@ -206,30 +209,49 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 	return result, err
 }
 
-// syncFound updates one registration to match the table found at its path.
+// syncMissing updates the registration of a live table that was not found. It reports whether it
+// has changed.
+func (s *Store) syncMissing(ctx context.Context, tx sqldb.Session, t catalog.Table, vanishAfter time.Duration,
+	result *catalog.DiscoveryResult) (changed bool, err error) {
+	now := s.db.Clock()
+	if known := !t.MissingSince.IsZero(); known && now.Sub(t.MissingSince) >= vanishAfter {
+		t.State = catalog.TableVanished
+		err = s.updateTable(ctx, tx, &t)
+		result.Vanished = append(result.Vanished, t)
+		return true, err
+	} else if result.Missing++; known {
+		return false, nil
+	}
+	t.MissingSince = now
+	return true, s.updateTable(ctx, tx, &t)
+}
+
+// syncFound updates one registration to match the table found at its path. It reports whether it
+// has changed.
 func (s *Store) syncFound(ctx context.Context, tx sqldb.Session, known registrations, f catalog.FoundTable, includeDropped bool,
-	result *catalog.DiscoveryResult) error {
+	result *catalog.DiscoveryResult) (changed bool, err error) {
 	before, registered := known.byPath[f.Path]
 	if !registered && known.config.Sandbox {
-		return nil // only the server creates tables there, and registers them with their creators
+		return false, nil // only the server creates tables there, and registers them with their creators
 	}
 	if !registered {
 		t := known.fresh(f.Path, f.DeltaID, s.db.Clock())
 		if err := known.name(ctx, &t); err != nil {
-			return err
+			return false, err
 		}
 		result.Found++
 		result.Added = append(result.Added, t)
-		return insertTable(ctx, tx, t)
+		return true, insertTable(ctx, tx, t)
 	}
 	if before.State == catalog.TableDropped {
 		purging, err := known.purging(ctx, before)
 		if err != nil || purging || !includeDropped {
-			return err
+			return false, err
 		}
 	}
 	result.Found++
 	t := before
+	t.MissingSince = time.Time{}
 	switch {
 	case f.DeltaID == before.DeltaID && before.State == catalog.TableIdentityChanged:
 		// The same unknown table as before: only a person can accept it.
@@ -245,7 +267,7 @@ func (s *Store) syncFound(ctx context.Context, tx sqldb.Session, known registrat
 		t.PreviousDeltaID, t.DeltaID, t.State = before.DeltaID, f.DeltaID, catalog.TableLive
 		governed, err := known.governed(ctx, before.DeltaID)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if governed || f.Governed {
 			t.State = catalog.TableIdentityChanged
@@ -253,14 +275,14 @@ func (s *Store) syncFound(ctx context.Context, tx sqldb.Session, known registrat
 	}
 	if before.State == catalog.TableDropped {
 		if err := known.name(ctx, &t); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if t == before {
-		return nil
+		return false, nil
 	}
 	if err := s.updateTable(ctx, tx, &t); err != nil {
-		return err
+		return false, err
 	}
 	switch {
 	case before.State == catalog.TableDropped:
@@ -271,5 +293,5 @@ func (s *Store) syncFound(ctx context.Context, tx sqldb.Session, known registrat
 	if t.DeltaID != before.DeltaID {
 		result.Changed = append(result.Changed, t)
 	}
-	return nil
+	return true, nil
 }

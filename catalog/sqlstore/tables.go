@@ -10,7 +10,7 @@ import (
 )
 
 const tableColumns = `t.id, t.org_id, t.config_id, t.delta_id, t.previous_delta_id, t.path, t.name, t.name_is_custom,
-	t.state, t.version, t.registered_at, t.updated_at`
+	t.state, t.version, t.registered_at, t.updated_at, t.missing_since`
 
 const (
 	selectTable   = "SELECT " + tableColumns + " FROM delta_tables t"
@@ -22,7 +22,7 @@ const (
 func tableDest(t *catalog.Table) []any {
 	return []any{
 		&t.ID, &t.Org, &t.Config, &t.DeltaID, &t.PreviousDeltaID, &t.Path, &t.Name, &t.NameIsCustom,
-		&t.State, &t.Version, sqldb.Time(&t.RegisteredAt), sqldb.Time(&t.UpdatedAt),
+		&t.State, &t.Version, sqldb.Time(&t.RegisteredAt), sqldb.Time(&t.UpdatedAt), sqldb.Time(&t.MissingSince),
 	}
 }
 
@@ -65,8 +65,8 @@ func insertTable(ctx context.Context, tx sqldb.Session, t catalog.Table) error {
 func (s *Store) updateTable(ctx context.Context, tx sqldb.Session, t *catalog.Table) error {
 	t.UpdatedAt = s.db.Clock()
 	n, err := tx.Exec(ctx, `UPDATE delta_tables SET delta_id = ?, previous_delta_id = ?, name = ?, name_key = ?,
-		name_is_custom = ?, state = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
-		t.DeltaID, t.PreviousDeltaID, t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State,
+		name_is_custom = ?, state = ?, missing_since = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
+		t.DeltaID, t.PreviousDeltaID, t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State, sqldb.MicrosOrNull(t.MissingSince),
 		sqldb.Micros(t.UpdatedAt), t.ID, t.Version)
 	switch {
 	case errors.Is(err, sqldb.ErrUnique):

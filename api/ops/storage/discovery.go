@@ -20,7 +20,7 @@ import (
 type Discovered struct {
 	// Found is the number of tables that exist and are registered and not dropped. The other
 	// numbers are those of the fields of [catalog.DiscoveryResult].
-	Found, Added, Returned, Vanished, Changed int
+	Found, Added, Returned, Missing, Vanished, Changed int
 	// Problems lists folders whose log cannot be read, at most 100. Tables that are already
 	// registered there stay registered.
 	Problems []DiscoveryProblem
@@ -49,6 +49,9 @@ type Discovery struct {
 	Lake  *lake.Lake
 	// Logs remembers the logs that were read. If it is nil, every log is read by every discovery.
 	Logs *KnownLogs
+	// VanishAfter is how long discoveries must miss a table before it counts as vanished: a listing of
+	// a store can be wrong.
+	VanishAfter time.Duration
 }
 
 const (
@@ -142,7 +145,7 @@ func (d *discovering) register(ctx context.Context) error {
 		d.problem(t.Path, failures[i])
 		switch before := known[t.Path]; {
 		case ids[i] == "":
-		case before.State == catalog.TableLive && before.DeltaID == ids[i]:
+		case before.State == catalog.TableLive && before.DeltaID == ids[i] && before.MissingSince.IsZero():
 			d.out.Found++ // the registration is as it should be
 		default:
 			sync.Found = append(sync.Found, catalog.FoundTable{Path: t.Path, DeltaID: ids[i], Governed: d.governed})
@@ -253,11 +256,12 @@ func (d *discovering) sync(ctx context.Context, part catalog.Discovery) error {
 	if len(part.Found)+len(part.Missing) == 0 && !part.Complete {
 		return nil
 	}
-	part.IncludeDropped = d.includeDropped
+	part.IncludeDropped, part.VanishAfter = d.includeDropped, d.VanishAfter
 	result, err := d.Store.SyncTables(ctx, d.viewer, d.config.ID, part)
 	d.out.Found += result.Found
 	d.out.Added += len(result.Added)
 	d.out.Returned += len(result.Returned)
+	d.out.Missing += result.Missing
 	d.out.Vanished += len(result.Vanished)
 	d.out.Changed += len(result.Changed)
 	return err

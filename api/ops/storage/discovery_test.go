@@ -238,9 +238,10 @@ func TestDiscoveryReadsChangedLogsOnly(t *testing.T) {
 	d.bucket.tables[name(8)] = append(d.bucket.tables[name(8)], uuid.NewString())
 	delete(d.bucket.tables, name(9))
 	d.bucket.tables["new"] = []string{uuid.NewString()}
-	n := d.discover(storage.Discovered{Found: all, Added: 1, Changed: 1, Vanished: 1})
+	n := d.discover(storage.Discovered{Found: all, Added: 1, Changed: 1, Missing: 1})
 	require.NotZero(t, n)
 	require.Less(t, n, 20)
+	d.discover(storage.Discovered{Found: all, Vanished: 1})
 	require.Zero(t, d.discover(storage.Discovered{Found: all}))
 
 	d.bucket.tables[name(9)] = []string{uuid.NewString()}

@@ -153,7 +153,8 @@ type discovery struct {
 	TablesFound    int                `json:"tablesFound"`
 	TablesAdded    int                `json:"tablesAdded"`
 	TablesReturned int                `json:"tablesReturned"`
-	TablesVanished int                `json:"tablesVanished"`
+	TablesMissing  int                `json:"tablesMissing" doc:"Tables that were not found. A later discovery decides whether they have vanished."`
+	TablesVanished int                `json:"tablesVanished" doc:"Tables that were not found for some time"`
 	TablesChanged  int                `json:"tablesChanged" doc:"Tables that were replaced by another table in the same place"`
 	Truncated      bool               `json:"truncated" doc:"A limit was reached; nothing was marked as vanished"`
 	Problems       []discoveryProblem `json:"problems" doc:"Folders with a log that cannot be read, at most 100"`
@@ -291,8 +292,8 @@ func validationOf(report storage.ProbeReport) validation {
 
 func discoveryOf(d storage.Discovered) discovery {
 	return discovery{
-		State: "done", TablesFound: d.Found, TablesAdded: d.Added, TablesReturned: d.Returned, TablesVanished: d.Vanished,
-		TablesChanged: d.Changed, Truncated: d.Truncated,
+		State: "done", TablesFound: d.Found, TablesAdded: d.Added, TablesReturned: d.Returned, TablesMissing: d.Missing,
+		TablesVanished: d.Vanished, TablesChanged: d.Changed, Truncated: d.Truncated,
 		Problems: v1.Map(d.Problems, func(p storage.DiscoveryProblem) discoveryProblem {
 			found := problem.From(p.Err)
 			return discoveryProblem{Path: p.Path, Code: found.Name, Message: found.Message, Details: found.Details}

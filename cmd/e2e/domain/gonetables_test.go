@@ -43,7 +43,7 @@ func TestGoneTablesKeepNothingFromBeingDeleted(t *testing.T) {
 	away := filepath.Join(t.TempDir(), "vanished")
 	here := filepath.Join(s.Root, "vanished")
 	require.NoError(t, os.Rename(here, away))
-	s.Discover()
+	s.Vanish(1)
 
 	got := s.Admin.OK("GET", domains+states, nil)
 	require.Equal(t, list{}, got["dependants"])

@@ -98,7 +98,7 @@ func TestAVanishedTableDoesNotBlockASharedDomain(t *testing.T) {
 	s.Admin.OK("PUT", s.TablePath("t")+"/columns/s/domain/shared", object{"domain_id": created["id"]})
 	s.Admin.OK("PUT", u+"/columns/s/domain/shared", object{"domain_id": created["id"]})
 	require.NoError(t, os.RemoveAll(dir))
-	s.Discover()
+	s.Vanish(1)
 	s.Admin.OK("POST", at+"/values", object{"value": "c"})
 	s.Admin.OK("PATCH", at+"/values/"+values["a"], object{"value": "x"})
 	s.Admin.OK("DELETE", at+"/values/"+values["b"], nil)

@@ -115,6 +115,7 @@ func DefaultSettings(t testing.TB) config.Settings {
 	settings.RateOrgPerMinute, settings.RateOrgBurst = 1_000_000, 100_000
 	settings.Analysis.PerMinute = 0
 	settings.Memory = 2048
+	settings.VanishAfter = time.Nanosecond // the second discovery confirms
 	return settings
 }
 

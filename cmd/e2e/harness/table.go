@@ -114,6 +114,13 @@ func (s *Server) Discover() map[string]any {
 	return nil
 }
 
+// Vanish discovers twice and checks that n tables have vanished.
+func (s *Server) Vanish(n int) {
+	s.T.Helper()
+	require.EqualValues(s.T, n, s.Discover()["tablesMissing"])
+	require.EqualValues(s.T, n, s.Discover()["tablesVanished"])
+}
+
 // WriteTable writes a Delta table with our own log code into the folder dir, which it
 // returns.
 func WriteTable(t testing.TB, dir, sql string, partitionBy []string, columns ...Column) string {

@@ -81,7 +81,7 @@ func TestDiscoveryOfManyFolders(t *testing.T) {
 			require.Equal(t, "folders", progress["unit"])
 			require.Equal(t, float64(1+1+20+folders+tables), progress["done"], "the root, its tables, raw, its folders and theirs")
 			require.Equal(t, float64(tables), result["tablesFound"])
-			for _, one := range []string{"tablesAdded", "tablesVanished", "tablesChanged"} {
+			for _, one := range []string{"tablesAdded", "tablesMissing", "tablesChanged"} {
 				require.EqualValues(t, 1, result[one], one)
 			}
 			require.Equal(t, false, result["truncated"])

@@ -63,7 +63,10 @@ func TestS3TablesAreDiscoveredAndDescribed(t *testing.T) {
 
 	// The table is gone, the bucket is not.
 	require.NoError(t, os.RemoveAll(filepath.Join(store.Folder(bucket), "lake", "x")))
-	require.Equal(t, 1.0, s.Admin.OK("POST", path+"/discover", nil)["tablesVanished"])
+	for _, tables := range [][2]float64{{1, 0}, {0, 1}, {0, 0}} { // a listing can be wrong: the second one confirms
+		found := s.Admin.OK("POST", path+"/discover", nil)
+		require.Equal(t, tables, [2]float64{found["tablesMissing"].(float64), found["tablesVanished"].(float64)})
+	}
 	// The bucket is gone: nothing is known of the tables.
 	require.NoError(t, os.Rename(store.Folder(bucket), store.Folder(bucket)+"-away"))
 	code, _ := s.Admin.Call("POST", path+"/discover", nil).Problem(t, 503)

@@ -175,7 +175,7 @@ func TestVanishedTablesAreReported(t *testing.T) {
 	require.Equal(t, 4.0, s.Admin.Count(s.Schema+".t"))
 	require.NoError(t, os.Rename(dir, dir+".away"))
 	require.NoError(t, os.Rename(dir+".away", filepath.Join(t.TempDir(), "t")))
-	for range 2 { // before and after discovery has seen it
+	for range 3 { // before, between and after the discoveries that miss it
 		for _, r := range []harness.Reply{
 			s.Admin.Query("SELECT * FROM " + s.Schema + ".t"), s.Admin.Call("GET", s.TablePath("t"), nil),
 			s.Admin.Call("GET", s.TablePath("t")+"/rows", nil),
@@ -191,6 +191,31 @@ func TestVanishedTablesAreReported(t *testing.T) {
 	harness.WriteTable(t, dir, `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	code, _ := s.Admin.Query("SELECT * FROM "+s.Schema+".t").Problem(t, 409)
 	require.Equal(t, "table_identity_changed", code, "another table in its place does not get in by the back door")
+}
+
+// TestAnotherRootIsUnavailable puts an empty directory in the place of a local root, as if its disk were
+// not mounted any more.
+func TestAnotherRootIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	s.Table("t", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
+	discover := ""
+	for _, c := range s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].(list) {
+		if c := c.(object); c["schema"] == s.Schema {
+			discover = harness.ConfigsPath + "/" + c["configId"].(string) + "/discover"
+		}
+	}
+	require.NoError(t, os.Rename(s.Root, s.Root+".away"))
+	require.NoError(t, os.Mkdir(s.Root, 0o750))
+	for range 3 {
+		code, _ := s.Admin.Call("POST", discover, nil).Problem(t, 503)
+		require.Equal(t, "storage_unavailable", code)
+	}
+	require.NoError(t, os.Remove(s.Root))
+	require.NoError(t, os.Rename(s.Root+".away", s.Root))
+	require.Equal(t, 3.0, s.Admin.Count(s.Schema+".t"))
+	found := s.Admin.OK("POST", discover, nil)
+	require.Equal(t, []any{1.0, 0.0, 0.0}, []any{found["tablesFound"], found["tablesMissing"], found["tablesVanished"]})
 }
 
 // replace puts another Delta table where one was.

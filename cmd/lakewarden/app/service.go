@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -153,6 +154,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	}
 	buckets := stores.Buckets{
 		Metrics: objstore.NewMetrics(registry), Roots: stores.NewLocalRoots(settings, store), Remote: remote, FileMode: mode,
+		Seen: &sync.Map{},
 	}
 	queries, data, err := newQueries(ctx, settings, opts, store, buckets, deletions, epochs, revocations, auditor, registry, log, parts)
 	if err != nil {
@@ -165,7 +167,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
 	}
 	foreign.Watch()
-	tables, discovery := queries.Tables, storageops.Discovery{Store: store, Lake: data, Logs: storageops.NewKnownLogs()}
+	tables, discovery := queries.Tables, storageops.Discovery{Store: store, Lake: data, Logs: storageops.NewKnownLogs(),
+		VanishAfter: settings.VanishAfter}
 	// Replicas announce their commits to remote tables, so that others need not refresh
 	// once a second.
 	data.Announce = store.AnnounceCommit

@@ -64,6 +64,8 @@ type Settings struct {
 	RateOrgPerMinute int           `koanf:"rate_org_per_minute"`
 	RateOrgBurst     int           `koanf:"rate_org_burst"`
 	DiscoveryEvery   time.Duration `koanf:"discovery_interval"`
+	// VanishAfter is how long discoveries must miss a table before it counts as vanished.
+	VanishAfter time.Duration `koanf:"vanish_after"`
 	// UndoWindow is how long the attach of a storage configuration can be undone.
 	UndoWindow   time.Duration `koanf:"undo_window"`
 	DrainTimeout time.Duration `koanf:"drain_timeout"`
@@ -156,7 +158,7 @@ func defaults() map[string]any {
 		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240, "spill_mib": 10240, "spill_org_mib": 5120,
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
-		"discovery_interval": "5m", "undo_window": "300s",
+		"discovery_interval": "5m", "vanish_after": "1m", "undo_window": "300s",
 		"drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
 		"isolation":         defaultIsolation(),

@@ -99,7 +99,8 @@ func (c *Settings) verifyServing() error {
 	return firstError(
 		atLeast("rate_per_minute", c.RatePerMinute, 1), atLeast("rate_burst", c.RateBurst, 1),
 		atLeast("rate_org_per_minute", c.RateOrgPerMinute, 1), atLeast("rate_org_burst", c.RateOrgBurst, 1),
-		positive("discovery_interval", c.DiscoveryEvery), positive("undo_window", c.UndoWindow),
+		positive("discovery_interval", c.DiscoveryEvery), positive("vanish_after", c.VanishAfter),
+		positive("undo_window", c.UndoWindow),
 		positive("drain_timeout", c.DrainTimeout), notice,
 	)
 }

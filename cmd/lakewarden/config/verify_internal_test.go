@@ -32,6 +32,7 @@ var faults = map[string]func(*Settings){
 	"rate_org_per_minute":  func(c *Settings) { c.RateOrgPerMinute = 0 },
 	"rate_org_burst":       func(c *Settings) { c.RateOrgBurst = 0 },
 	"discovery_interval":   func(c *Settings) { c.DiscoveryEvery = 0 },
+	"vanish_after":         func(c *Settings) { c.VanishAfter = 0 },
 	"undo_window":          func(c *Settings) { c.UndoWindow = 0 },
 	"drain_timeout":        func(c *Settings) { c.DrainTimeout = 0 },
 	"drain_notice":         func(c *Settings) { c.DrainNotice = -1 },

@@ -2,8 +2,11 @@ package stores
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
+	"os"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -23,6 +26,10 @@ type Buckets struct {
 	Roots   LocalRoots
 	// FileMode is that of new local files: see [file.Options].
 	FileMode fs.FileMode
+	// Seen remembers the directories of local configurations by id, as an [fs.FileInfo]. A directory
+	// that was replaced by another one is unavailable, because it probably lacks a disk. Nil
+	// remembers none.
+	Seen *sync.Map
 	// Remote is nil in commands that only use local storage.
 	Remote *Remote
 }
@@ -69,7 +76,18 @@ func (b Buckets) local(ctx context.Context, config catalog.StorageConfig) (_ obj
 	if path, err = roots.Resolve(path, string(config.Org)); err != nil {
 		return nil, err
 	}
-	return file.Open(path, file.Options{Mode: b.FileMode})
+	bucket, err := file.Open(path, file.Options{Mode: b.FileMode})
+	switch {
+	case err != nil:
+		return nil, err
+	case b.Seen == nil:
+		return bucket, nil
+	}
+	before, _ := b.Seen.LoadOrStore(config.ID, bucket.Self())
+	if !os.SameFile(before.(fs.FileInfo), bucket.Self()) {
+		return nil, fmt.Errorf("%w: root is another directory than before", objstore.ErrUnavailable)
+	}
+	return bucket, nil
 }
 
 // LocalRoots holds the operator's directories for local storage. A directory whose path

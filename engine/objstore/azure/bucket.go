@@ -55,7 +55,9 @@ func New(o Options) (*Bucket, error) {
 		tokens: o.source(transport, limits), transport: transport, limits: limits,
 		credential: o.Credential,
 	}
-	sender := remote.Watch(transport, nil)
+	sender := remote.Listings(remote.Watch(transport, nil), "EnumerationResults", func(r *http.Request) bool {
+		return r.URL.Query().Get("comp") == "list"
+	})
 	if b.tokens != nil {
 		sender = remote.Bearer(sender, b.tokens, rejects)
 	}

@@ -15,10 +15,11 @@ import (
 )
 
 // Bucket is an objstore.Bucket over a directory. It holds no file open between requests: it finds a
-// directory that was moved away and back, and one that does not exist (because a disk is not
-// mounted) is ErrUnavailable, never empty.
+// directory that was moved away and back. One that does not exist, or that is not the directory with
+// which the bucket was opened (because a disk is not mounted any more), is ErrUnavailable, never empty.
 type Bucket struct {
 	dir  string
+	self fs.FileInfo // of the directory when the bucket was opened
 	mode fs.FileMode // of new files; zero means that of the table's folder
 }
 
@@ -48,7 +49,11 @@ func Open(root string, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open local root: %w", err)
 	}
-	return b, handle.Close()
+	defer handle.Close()
+	if b.self, err = handle.Stat("."); err != nil {
+		return nil, fmt.Errorf("open local root: %w", translate(err))
+	}
+	return b, nil
 }
 
 // Create opens the directory root. It creates the directory and its parents if they do not exist.
@@ -58,6 +63,9 @@ func Create(root string) (*Bucket, error) {
 	}
 	return New(root)
 }
+
+// Self identifies the directory, for [os.SameFile].
+func (b *Bucket) Self() fs.FileInfo { return b.self }
 
 // Root returns the absolute path of the directory, for engines that read local tables by path.
 func (b *Bucket) Root() string { return b.dir }
@@ -145,11 +153,29 @@ func (b *Bucket) open() (*os.Root, error) {
 	var errno syscall.Errno
 	switch {
 	case err == nil:
-		return root, nil
+		return b.same(root)
 	case !errors.As(err, &errno), errors.Is(translate(errno), objstore.ErrNotFound):
 		return nil, fmt.Errorf("%w: root is not a directory", objstore.ErrUnavailable)
 	}
 	return nil, translate(err)
+}
+
+// same returns the root if it is the directory with which the bucket was opened.
+func (b *Bucket) same(root *os.Root) (*os.Root, error) {
+	if b.self == nil { // it is being opened
+		return root, nil
+	}
+	now, err := root.Stat(".")
+	switch {
+	case err != nil:
+		err = translate(err)
+	case !os.SameFile(now, b.self):
+		err = fmt.Errorf("%w: root is another directory than before", objstore.ErrUnavailable)
+	default:
+		return root, nil
+	}
+	root.Close()
+	return nil, err
 }
 
 // validName also refuses this package's temporary files, so that no request can read or replace an

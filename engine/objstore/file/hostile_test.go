@@ -172,7 +172,14 @@ func TestMissingRoot(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(root, "a", "b"), created.Root())
 	objstoretest.MustPut(t, created, "x", "y")
-	require.Equal(t, "y", objstoretest.MustGet(t, bucket, "a/b/x"))
+	_, err = bucket.Get(ctx, "a/b/x")
+	require.ErrorIs(t, err, objstore.ErrUnavailable, "another directory has its name now")
+	for _, err := range bucket.List(ctx, "", objstore.ListOptions{}) {
+		require.ErrorIs(t, err, objstore.ErrUnavailable)
+	}
+	require.NoError(t, os.RemoveAll(root))
+	require.NoError(t, os.Rename(root+".away", root))
+	require.NoError(t, bucket.Put(ctx, "g", strings.NewReader(""), 0))
 }
 
 func TestTemporaryFiles(t *testing.T) {

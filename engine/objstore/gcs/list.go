@@ -3,6 +3,7 @@ package gcs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -26,7 +27,7 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOpti
 
 func (b *Bucket) page(ctx context.Context, prefix string, opts objstore.ListOptions, token string, size int) (remote.Page, error) {
 	query := url.Values{
-		"prefix": {prefix}, "maxResults": {strconv.Itoa(size)}, "fields": {"nextPageToken,prefixes,items(name,size,updated,md5Hash,crc32c)"},
+		"prefix": {prefix}, "maxResults": {strconv.Itoa(size)}, "fields": {"kind,nextPageToken,prefixes,items(name,size,updated,md5Hash,crc32c)"},
 	}
 	if token != "" {
 		query.Set("pageToken", token)
@@ -44,6 +45,7 @@ func (b *Bucket) page(ctx context.Context, prefix string, opts objstore.ListOpti
 	}
 	defer reply.Body.Close()
 	var found struct {
+		Kind          string
 		NextPageToken string
 		Prefixes      []string
 		Items         []struct {
@@ -56,6 +58,9 @@ func (b *Bucket) page(ctx context.Context, prefix string, opts objstore.ListOpti
 	}
 	if err := json.NewDecoder(reply.Body).Decode(&found); err != nil {
 		return remote.Page{}, inBucket(ctx, err, 0)
+	}
+	if found.Kind != "storage#objects" {
+		return remote.Page{}, inBucket(ctx, errors.New("the answer is not a listing"), 0)
 	}
 	page := remote.Page{More: found.NextPageToken != "", Next: found.NextPageToken}
 	for _, o := range found.Items {

@@ -169,7 +169,7 @@ func listing(next string, names ...string) step {
 		for _, name := range names {
 			items = append(items, map[string]string{"name": name, "size": "1", "updated": "2026-01-01T00:00:00.123Z"})
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"items": items, "nextPageToken": next})
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "storage#objects", "items": items, "nextPageToken": next})
 	}
 }
 

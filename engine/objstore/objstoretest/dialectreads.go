@@ -165,6 +165,13 @@ func (d Dialect) RunListings(t *testing.T, own map[string]ListCase) {
 		"second page fails":   {[]Step{page("1", "t/a"), d.Denied}, []string{"t/a"}, objstore.ErrDenied},
 		"no bucket":           {[]Step{d.NoBucket}, nil, objstore.ErrNoBucket},
 		"no listing":          {[]Step{Raw("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n<List")}, nil, objstore.ErrUnavailable},
+		"empty body":          {[]Step{body("")}, nil, objstore.ErrUnavailable},
+		"page of a proxy":     {[]Step{body("<!DOCTYPE html><html><body>Sign in<br></body></html>")}, nil, objstore.ErrUnavailable},
+		"well-formed page":    {[]Step{body(`<?xml version="1.0"?><html xmlns="urn:x"><body/></html>`)}, nil, objstore.ErrUnavailable},
+		"text":                {[]Step{body("OK")}, nil, objstore.ErrUnavailable},
+		"JSON":                {[]Step{body("{}")}, nil, objstore.ErrUnavailable},
+		"error with 200":      {[]Step{body(`<Error><Code>AccessDenied</Code></Error>`)}, nil, objstore.ErrUnavailable},
+		"page, then a proxy":  {[]Step{page("more", "t/a"), body("<html></html>")}, []string{"t/a"}, objstore.ErrUnavailable},
 	}
 	maps.Copy(cases, own)
 	for name, test := range cases {
@@ -184,4 +191,9 @@ func (d Dialect) RunListings(t *testing.T, own map[string]ListCase) {
 			require.ErrorIs(t, failure, test.Error)
 		})
 	}
+}
+
+// body replies with status 200 and a body of no declared type.
+func body(text string) Step {
+	return Raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text))
 }

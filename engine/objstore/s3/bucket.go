@@ -48,6 +48,9 @@ func New(o Options) (*Bucket, error) {
 	}
 	limits := o.Limits.WithDefaults()
 	transport := remote.NewTransport(o.Dial, limits)
+	sender := remote.Listings(remote.Watch(transport, nil), "ListBucketResult", func(r *http.Request) bool {
+		return r.URL.Query().Has("list-type")
+	})
 	// The options are set explicitly: a loader would read credentials and endpoints from the
 	// environment.
 	client := sdk.New(sdk.Options{
@@ -55,7 +58,7 @@ func New(o Options) (*Bucket, error) {
 		BaseEndpoint: endpoint(o.Endpoint),
 		UsePathStyle: o.PathStyle,
 		Credentials:  provider(o, transport, limits),
-		HTTPClient:   remote.NewClient(remote.Watch(transport, nil)),
+		HTTPClient:   remote.NewClient(sender),
 		Retryer:      retryer(limits),
 		// Extensions of plain S3 are disabled, because other stores do not support them.
 		RequestChecksumCalculation:                aws.RequestChecksumCalculationWhenRequired,
