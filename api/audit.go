@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -63,7 +64,8 @@ func entryOf(ctx huma.Context, status int, anonymous *throttle.Refusals) (entry 
 
 // auditRefusal returns a function that writes an audit entry for a refused credential.
 // The entry holds the claimed prefix and nothing else of the credential. It names no
-// organisation, because anybody who knows a prefix can claim it. An entry that lists
+// organisation, because anybody who knows a prefix can claim it, unless a foreign issuer has
+// signed the token and its subject is not confirmed: then it holds the subject. An entry that lists
 // kinds of names covers all refusals of those names within a minute.
 func auditRefusal(auditor *caller.Auditor) func(*http.Request, *auth.Refusal, []string) {
 	return func(r *http.Request, refusal *auth.Refusal, limited []string) {
@@ -73,8 +75,17 @@ func auditRefusal(auditor *caller.Auditor) func(*http.Request, *auth.Refusal, []
 		if refusal.Prefix != "" {
 			entry.Resource = "key-prefix/" + refusal.Prefix
 		}
+		details := map[string]any{}
 		if limited != nil {
-			entry.Details, _ = json.Marshal(map[string][]string{"rate_limited": limited}) // strings: cannot fail
+			details["rate_limited"] = limited
+		}
+		var unbound *auth.UnboundError
+		if errors.As(refusal.Cause, &unbound) {
+			entry.Org, entry.Resource = catalog.OrgID(unbound.Org.String()), "user/"+unbound.User.String()
+			details["issuer"], details["subject"], details["reason"] = unbound.Issuer, unbound.Subject, unbound.Reason
+		}
+		if len(details) > 0 {
+			entry.Details, _ = json.Marshal(details) // strings: cannot fail
 		}
 		auditor.Record(entry)
 	}

@@ -3,6 +3,8 @@ package auth
 import (
 	"errors"
 	"fmt"
+
+	"github.com/google/uuid"
 )
 
 // Sentinels of package auth and its verifiers. A retry helps only for [ErrUnavailable].
@@ -47,6 +49,23 @@ var (
 	// or a key set was unreachable. A retry may succeed: 503.
 	ErrUnavailable = errors.New("authentication unavailable")
 )
+
+// UnboundError is a refusal of a valid token of a foreign issuer whose subject its address does not
+// bind to a member. It wraps [ErrNoMember].
+type UnboundError struct {
+	Org uuid.UUID
+	// User has the address.
+	User            uuid.UUID
+	Issuer, Subject string
+	// Reason is a stable snake_case word.
+	Reason string
+}
+
+// Error names the reason.
+func (e *UnboundError) Error() string { return ErrNoMember.Error() + ": " + e.Reason }
+
+// Unwrap returns [ErrNoMember].
+func (e *UnboundError) Unwrap() error { return ErrNoMember }
 
 // ScopeError is a refusal because of one missing scope. It wraps [ErrScopeMissing].
 type ScopeError struct{ Scope Scope }

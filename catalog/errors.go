@@ -100,6 +100,10 @@ var (
 	// ErrDomainTaken is returned for an e-mail domain that another organisation has
 	// verified. It becomes 409 domain_taken.
 	ErrDomainTaken = errors.New("e-mail domain verified by another organisation")
+	// ErrSubjectRefused is returned by [IdentityBindings.IdentifySubject] for a subject of an
+	// identity provider that its address does not bind. The error is a [*SubjectRefusedError].
+	// It becomes 403 sign_in_refused if it reaches a client.
+	ErrSubjectRefused = errors.New("subject of an identity provider refused")
 	// ErrConsent is returned by [Memberships.AddPerson] for an e-mail address whose person
 	// has to be asked. Invite the person. It becomes 403 if it reaches a client.
 	ErrConsent = errors.New("membership needs the person's consent")

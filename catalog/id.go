@@ -42,6 +42,8 @@ type (
 	MoveID string
 	// ClientID identifies a [Client].
 	ClientID string
+	// IdentityID identifies an [IdentityBinding].
+	IdentityID string
 )
 
 // DeltaID is the metaData.id of a Delta table. It survives a rename or move, and
@@ -51,7 +53,7 @@ type DeltaID string
 
 type rowID interface {
 	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | OperationID | WriteLeaseID | AuditID |
-		DomainID | ValueID | ValueChangeID | InvitationID | MoveID | ClientID
+		DomainID | ValueID | ValueChangeID | InvitationID | MoveID | ClientID | IdentityID
 }
 
 // NewID returns a random identifier.

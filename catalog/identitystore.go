@@ -8,6 +8,7 @@ type Identity interface {
 	ProviderApps
 	ProviderLinks
 	SealedSecrets
+	IdentityBindings
 	SingleSignOn
 	Clients
 	ServiceAccounts

@@ -28,8 +28,16 @@ type Members interface {
 	// PersonByID returns a person, with no role, who may be a member of no organisation.
 	// Service accounts are not people.
 	PersonByID(ctx context.Context, user uuid.UUID) (Member, bool, error)
-	// MemberByEmail compares addresses like the rest of the catalog.
-	MemberByEmail(ctx context.Context, org uuid.UUID, email string) (Member, bool, error)
+	// MemberBySubject returns the member who a subject of a foreign issuer is. It returns an
+	// [*auth.UnboundError] for a subject that its address does not bind.
+	MemberBySubject(ctx context.Context, of Subject) (Member, bool, error)
+}
+
+// Subject is somebody whom a foreign issuer names by an address that it has verified.
+type Subject struct {
+	Org        uuid.UUID
+	Issuer, ID string
+	Email      string
 }
 
 // Options are the optional parts of an [Authenticator].
@@ -193,10 +201,11 @@ func (a *Authenticator) member(ctx context.Context, issuer *Issuer, org uuid.UUI
 	var found bool
 	var err error
 	if issuer.EmailSubjects {
-		if c.Email == "" || c.EmailVerified == nil || !*c.EmailVerified {
-			return Member{}, refuse("no verified e-mail")
+		of, refusal := subjectOf(issuer, org, c)
+		if refusal != nil {
+			return Member{}, refusal
 		}
-		m, found, err = a.members.MemberByEmail(ctx, org, c.Email)
+		m, found, err = a.members.MemberBySubject(ctx, of)
 	} else {
 		user, ok := parseID(c.Subject)
 		if !ok {
@@ -210,10 +219,43 @@ func (a *Authenticator) member(ctx context.Context, issuer *Issuer, org uuid.UUI
 		}
 	}
 	switch {
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return Member{}, err
 	case err != nil:
 		return Member{}, fmt.Errorf("%w: look up member: %w", auth.ErrUnavailable, err)
 	case !found || org != uuid.Nil && !m.Role.Valid():
 		return Member{}, auth.ErrNoMember
 	}
 	return m, nil
+}
+
+// subjectOf returns the subject of a token of an issuer that names people by addresses.
+func subjectOf(issuer *Issuer, org uuid.UUID, c *claims) (Subject, error) {
+	switch {
+	case c.Subject == "":
+		return Subject{}, refuse("sub missing")
+	case c.Email == "" || c.EmailVerified == nil || !*c.EmailVerified:
+		return Subject{}, refuse("no verified e-mail")
+	}
+	return Subject{Org: org, Issuer: issuer.URL, ID: c.Subject, Email: c.Email}, nil
+}
+
+// Subject verifies a token of an issuer that names people by addresses, and returns its subject,
+// who may be nobody. Refusals wrap [auth.ErrUnauthenticated].
+func (a *Authenticator) Subject(ctx context.Context, token string) (Subject, error) {
+	if len(token) > maxToken {
+		return Subject{}, auth.ErrMalformed
+	}
+	s, err := a.signed(ctx, token)
+	if err != nil {
+		return Subject{}, err
+	}
+	if !s.issuer.EmailSubjects {
+		return Subject{}, refuse("issuer names people by their ids")
+	}
+	org, err := s.issuer.organisation(s.claims.Organisation)
+	if err != nil {
+		return Subject{}, err
+	}
+	return subjectOf(s.issuer, org, s.claims)
 }

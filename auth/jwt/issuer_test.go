@@ -67,8 +67,11 @@ func (m *members) PersonByID(_ context.Context, user uuid.UUID) (jwt.Member, boo
 	return person, ok, m.err
 }
 
-func (m *members) MemberByEmail(_ context.Context, org uuid.UUID, email string) (jwt.Member, bool, error) {
-	member, ok := m.byEmail[org.String()+" "+email]
+func (m *members) MemberBySubject(_ context.Context, of jwt.Subject) (jwt.Member, bool, error) {
+	if of.ID == "stranger" {
+		return jwt.Member{}, false, &auth.UnboundError{Org: of.Org, Issuer: of.Issuer, Subject: of.ID, Reason: "bound_to_another_subject"}
+	}
+	member, ok := m.byEmail[of.Org.String()+" "+of.Email]
 	return member, ok, m.err
 }
 

@@ -165,6 +165,7 @@ func TestRefusedTokens(t *testing.T) {
 		"foreign: not verified":             w.foreignToken(func(c object) { c["email_verified"] = false }),
 		"foreign: verified missing":         w.foreignToken(func(c object) { delete(c, "email_verified") }),
 		"foreign: verified as text":         w.foreignToken(func(c object) { c["email_verified"] = "true" }),
+		"foreign: not confirmed":            w.foreignToken(func(c object) { c["sub"] = "stranger" }),
 		"foreign: unknown e-mail":           w.foreignToken(func(c object) { c["email"] = "eve@example.com" }),
 		"foreign: e-mail in sub":            w.foreignToken(func(c object) { delete(c, "email"); c["sub"] = "ada@example.com" }),
 		"foreign: our user id, no e-mail":   w.foreignToken(func(c object) { delete(c, "email"); c["sub"] = w.ada.String() }),

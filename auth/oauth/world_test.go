@@ -194,8 +194,8 @@ func (w *world) PersonByID(_ context.Context, user uuid.UUID) (jwt.Member, bool,
 	return jwt.Member{UserID: user, Email: "ada@example.com"}, user == w.ada, nil
 }
 
-// MemberByEmail implements jwt.Members.
-func (w *world) MemberByEmail(context.Context, uuid.UUID, string) (jwt.Member, bool, error) {
+// MemberBySubject implements jwt.Members.
+func (w *world) MemberBySubject(context.Context, jwt.Subject) (jwt.Member, bool, error) {
 	return jwt.Member{}, false, nil
 }
 

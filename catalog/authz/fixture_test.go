@@ -54,6 +54,8 @@ type fixture struct {
 	value  catalog.ValueID
 	shared catalog.Domain
 	unused catalog.Domain
+	// identity is of "viewer".
+	identity catalog.IdentityBinding
 	// invitation is to "outsider".
 	invitation catalog.Invitation
 	// gone is a deleted organisation of "owner", of which "viewer" is a member.

@@ -22,6 +22,7 @@ var methods = func() map[string]method {
 	maps.Copy(all, organisationMethods)
 	maps.Copy(all, providerMethods)
 	maps.Copy(all, singleSignOnMethods)
+	maps.Copy(all, bindingMethods)
 	maps.Copy(all, clientMethods)
 	maps.Copy(all, analysisMethods)
 	return all

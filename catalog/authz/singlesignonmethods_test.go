@@ -77,4 +77,7 @@ func (f *fixture) fillSingleSignOn(ctx context.Context) {
 	require.NoError(f, err)
 	_, err = f.inner.VerifyEmailDomain(ctx, f.org, ssoDomain, catalog.DomainByDNS)
 	require.NoError(f, err)
+	f.identity, err = f.inner.BindIdentity(ctx, catalog.NewIdentityBinding{Org: f.org, User: f.users["viewer"], Issuer: someIssuer,
+		Subject: "s-viewer", Method: catalog.BoundByOperator})
+	require.NoError(f, err)
 }

@@ -87,18 +87,36 @@ func (s Source) PersonByID(ctx context.Context, user uuid.UUID) (jwt.Member, boo
 	return jwt.Member{UserID: user, Email: u.Email}, true, nil
 }
 
-// MemberByEmail implements jwt.Members.
-func (s Source) MemberByEmail(ctx context.Context, org uuid.UUID, email string) (jwt.Member, bool, error) {
-	u, err := s.store.UserByEmail(authz.System(ctx, authenticating), email)
-	if err != nil {
+// MemberBySubject implements jwt.Members. The first token of a subject binds it, which is audited.
+func (s Source) MemberBySubject(ctx context.Context, of jwt.Subject) (none jwt.Member, found bool, err error) {
+	ctx = authz.System(ctx, authenticating)
+	org := catalog.OrgID(of.Org.String())
+	who, err := s.store.IdentifySubject(ctx, org, catalog.SubjectClaim{Issuer: of.Issuer, Subject: of.ID, Email: of.Email,
+		Method: catalog.BoundByToken})
+	var refused *catalog.SubjectRefusedError
+	var ids ids
+	switch {
+	case errors.As(err, &refused):
+		user := ids.parse(string(refused.User))
+		return none, false, errors.Join(ids.err, &auth.UnboundError{Org: of.Org, User: user, Issuer: of.Issuer, Subject: of.ID,
+			Reason: refused.Reason})
+	case errors.Is(err, catalog.ErrInvalid): // no member has such an address
+		return none, false, nil
+	case err != nil:
 		return missing[jwt.Member](err)
 	}
-	var ids ids
-	id := ids.parse(string(u.ID))
-	if ids.err != nil {
-		return jwt.Member{}, false, ids.err
+	if who.Bound.ID != "" {
+		entry := who.Bound.Entry(catalog.ActionIdentityBound)
+		entry.User = who.User.ID
+		if err := s.store.AppendAudit(ctx, entry); err != nil {
+			return none, false, err
+		}
 	}
-	return s.MemberByID(ctx, org, id)
+	id := ids.parse(string(who.User.ID))
+	if ids.err != nil {
+		return none, false, ids.err
+	}
+	return s.MemberByID(ctx, of.Org, id)
 }
 
 // missing returns false without an error if err is [catalog.ErrNotFound].

@@ -69,7 +69,7 @@ func (s *Store) UndeleteOrganisation(ctx context.Context, org catalog.OrgID, own
 // that references allow. The rows of other tables go with these by their references.
 var purgedTables = []string{
 	"analysis_providers", "analysis_rates", "analysis_use", "unbound_credentials",
-	"provider_links", "provider_apps", "email_domains", "sso_configs", "oauth_clients", "invitations", "token_sessions",
+	"identity_bindings", "provider_links", "provider_apps", "email_domains", "sso_configs", "oauth_clients", "invitations", "token_sessions",
 	"value_changes", "column_domains", "domains", "table_domain_versions", "table_constraints", "policy_revisions", "policies",
 	"write_keys", "write_leases", "file_deletions", "moves", "operations", "api_keys", "delta_tables", "storage_configs", "workspaces",
 	"memberships",

@@ -19,6 +19,7 @@ type AccessStore interface {
 	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
 	SSOConfig(ctx context.Context, org catalog.OrgID) (catalog.SSOConfig, error)
 	EmailDomains(ctx context.Context, org catalog.OrgID) ([]catalog.EmailDomain, error)
+	IdentityBinding(ctx context.Context, org catalog.OrgID, issuer, subject string) (catalog.IdentityBinding, error)
 }
 
 // Access decides in which organisations a sign-in acts. It is asked when a code or token is
@@ -46,7 +47,8 @@ func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
 // It returns [auth.ErrNoMember] for a user who is not a member, and a [*AccessError] for a
 // session of another organisation, for a password where single sign-on is required, and for
 // a single sign-on that the organisation has ended: its configuration is gone or names
-// another issuer, or the domain of the user's e-mail address is no longer verified. Other
+// another issuer, the domain of the user's e-mail address is no longer verified, or the subject
+// is not bound to the user. Other
 // errors are those of the catalog; if it is unavailable, they also wrap
 // [auth.ErrUnavailable].
 func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) (auth.Role, error) {
@@ -82,7 +84,13 @@ func (a Access) decide(ctx context.Context, of session.Session, org uuid.UUID, m
 		return err
 	case session.MethodSSO:
 		issuer, domains, err := a.verified(ctx, member.Org)
-		if err == nil && (issuer != of.Issuer || !domains[domainOf(member.Email)]) {
+		current := err == nil && issuer == of.Issuer && domains[domainOf(member.Email)]
+		if current { // a session of an earlier release may have found the user by the address alone
+			var bound catalog.IdentityBinding
+			bound, err = a.Store.IdentityBinding(ctx, member.Org, of.Issuer, of.Subject)
+			current, err = bound.User == member.User, ignoreMissing(err)
+		}
+		if err == nil && !current {
 			err = &AccessError{"sign_in_refused", "the organisation has ended this single sign-on", org}
 		}
 		return err

@@ -15,6 +15,8 @@ const (
 	RecoverPath     = "/recover"
 	SetPasswordPath = "/set-password"
 	InvitationPath  = "/accept-invitation"
+	// ConfirmPath is where members confirm who they are at an identity provider.
+	ConfirmPath = "/confirm-identity"
 	// AuthorizePath is the authorization endpoint.
 	AuthorizePath = "/oauth2/authorize"
 	// SSOCallbackPath is where identity providers lead browsers back.
@@ -43,9 +45,13 @@ func CallbackOf(state string) string {
 
 var stateForm = regexp.MustCompile(`^[A-Za-z0-9_-]{16,128}$`)
 
-// ReturnTo returns the path and query at which a browser continues after a sign-in, or ""
-// for a text that is neither an authorization request of this server nor a result of [CallbackOf].
+// ReturnTo returns the path and query at which a browser continues after a sign-in, or "" for a
+// text that is neither [ConfirmPath], an authorization request of this server nor a result of
+// [CallbackOf].
 func ReturnTo(text string) string {
+	if text == ConfirmPath {
+		return text
+	}
 	if state, ok := strings.CutPrefix(text, SSOCallbackPath+"?state="); ok && CallbackOf(state) != "" {
 		return text
 	}

@@ -29,6 +29,8 @@ type SSOStore interface {
 	catalog.SingleSignOn
 	catalog.Users
 	catalog.Memberships
+	IdentifySubject(ctx context.Context, org catalog.OrgID, claim catalog.SubjectClaim) (catalog.IdentifiedSubject, error)
+	IdentityBinding(ctx context.Context, org catalog.OrgID, issuer, subject string) (catalog.IdentityBinding, error)
 }
 
 // ProviderSource returns the provider of an issuer: [sso.Providers].

@@ -85,10 +85,11 @@ func TestRoundedNumbersAreNoAttributes(t *testing.T) {
 func TestOwnersAreNotDemoted(t *testing.T) {
 	w := newSSOWorld(t)
 	w.setUp(func(n *identity.NewSSO) { n.RoleClaim = "role" })
-	w.provider.Claims["email"], w.provider.Claims["role"] = "owner@acme.example", "viewer"
-	s, err := w.signIn()
+	w.provider.Claims["role"] = "viewer"
+	w.confirm(w.owner, "owner", "owner@acme.example")
+	s, err := w.signInAs("owner", "owner@acme.example")
 	require.NoError(t, err)
-	require.Equal(t, string(w.owner), s.User.String(), "linked by the address")
+	require.Equal(t, string(w.owner), s.User.String())
 	require.Equal(t, catalog.RoleAdmin, w.membership(s).Role)
 }
 
@@ -280,7 +281,8 @@ func TestAccess(t *testing.T) {
 	access := identity.Access{Store: w.store}
 	org, owner := uuid.MustParse(string(w.org)), uuid.MustParse(string(w.owner))
 	allow := func(method session.Method, limit uuid.UUID) error {
-		role, err := access.Allow(t.Context(), session.Session{User: owner, Org: limit, Method: method, Issuer: w.provider.Issuer()}, org)
+		role, err := access.Allow(t.Context(), session.Session{User: owner, Org: limit, Method: method, Issuer: w.provider.Issuer(),
+			Subject: "owner"}, org)
 		require.Equal(t, err == nil, role == auth.RoleAdmin)
 		return err
 	}
@@ -304,8 +306,11 @@ func TestAccess(t *testing.T) {
 	_, err = w.settings.VerifyDomain(w.admin(), w.org, "acme.example")
 	require.NoError(t, err)
 	requireCode("sso_required", allow(session.MethodPassword, uuid.Nil))
+	requireCode("sign_in_refused", allow(session.MethodSSO, org)) // as a session of an earlier release, by the address alone
+	w.confirm(w.owner, "owner", "owner@acme.example")
 	require.NoError(t, allow(session.MethodSSO, org))
-	earlier := session.Session{User: owner, Org: org, Method: session.MethodSSO, Issuer: "https://earlier.example"}
+	earlier := session.Session{User: owner, Org: org, Method: session.MethodSSO, Issuer: "https://earlier.example",
+		Subject: "owner"}
 	_, err = access.Allow(t.Context(), earlier, org)
 	requireCode("sign_in_refused", err)
 	require.NoError(t, allow(session.MethodClient, org))

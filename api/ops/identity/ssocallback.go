@@ -124,6 +124,11 @@ func (s SSO) record(org catalog.OrgID, got progress, from Origin, err error) {
 		if errors.As(err, &refused) {
 			entry.Outcome, texts = catalog.OutcomeDeny, append(texts, "reason", refused.Reason)
 		}
+		var unconfirmed *ConfirmationError
+		if errors.As(err, &unconfirmed) {
+			entry.Resource = "user/" + string(unconfirmed.Cause.User)
+			texts = append(texts, "subject", got.who.Subject, "identity", unconfirmed.Cause.Reason)
+		}
 		if limited != "" {
 			texts = append(texts, "rate_limited", limited)
 		}
@@ -174,7 +179,7 @@ func (s SSO) finish(ctx context.Context, p pending, c Callback, from Origin) (go
 	if err != nil {
 		return got, err
 	}
-	member, err := s.admit(ctx, config, got.who, from)
+	member, err := s.admit(ctx, p, config, got.who, from)
 	if err != nil {
 		return got, err
 	}
@@ -195,8 +200,9 @@ func (s SSO) finish(ctx context.Context, p pending, c Callback, from Origin) (go
 	if got.session, err = s.Sessions.CreateSession(ctx, n); err != nil {
 		return got, err
 	}
-	// A change of the configuration ends the sessions that it finds. This one may be younger.
-	if _, err = s.current(ctx, p); err != nil {
+	// A change of the configuration, and the release of the subject, end the sessions that they find.
+	// This one may be younger.
+	if err = s.stillCurrent(ctx, p, got.session); err != nil {
 		cleanup, cancel := caller.CleanupContext(ctx)
 		defer cancel()
 		err = errors.Join(err, s.Sessions.RevokeSession(cleanup, got.session.ID))
@@ -212,6 +218,18 @@ func (s SSO) current(ctx context.Context, p pending) (catalog.SSOConfig, error) 
 		err = ErrState
 	}
 	return config, err
+}
+
+// stillCurrent returns [ErrState] if the configuration or the binding of a session has changed.
+func (s SSO) stillCurrent(ctx context.Context, p pending, of session.Session) error {
+	if _, err := s.current(ctx, p); err != nil {
+		return err
+	}
+	bound, err := s.Store.IdentityBinding(ctx, p.Org, of.Issuer, of.Subject)
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && string(bound.User) != of.User.String() {
+		err = ErrState
+	}
+	return err
 }
 
 // verify exchanges the code of a callback at the provider, and returns the person.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/auth/sso"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -25,21 +26,10 @@ func wantedClaims(config catalog.SSOConfig) []string {
 }
 
 // admit makes a verified person a member, with the role and attributes of the claims, and
-// returns the membership. It refuses an e-mail address outside the organisation's own verified domains: a provider
-// must not be able to sign in people of others.
-func (s SSO) admit(ctx context.Context, config catalog.SSOConfig, who sso.Identity, from Origin) (none catalog.Membership, err error) {
-	email, err := mailbox(who.Email)
-	if err != nil {
-		return none, sso.Refused("email_not_usable")
-	}
-	domain, err := s.Store.VerifiedDomain(ctx, domainOf(email))
-	if errors.Is(err, catalog.ErrNotFound) || err == nil && domain.Org != config.Org {
-		return none, sso.Refused("email_domain_foreign")
-	}
-	if err != nil {
-		return none, err
-	}
-	user, err := s.person(ctx, email, who.Name)
+// returns the membership.
+func (s SSO) admit(ctx context.Context, p pending, config catalog.SSOConfig, who sso.Identity, from Origin) (none catalog.Membership,
+	err error) {
+	user, err := s.person(ctx, p, config, who, from)
 	if err != nil {
 		return none, err
 	}
@@ -61,21 +51,74 @@ func (s SSO) admit(ctx context.Context, config catalog.SSOConfig, who sso.Identi
 	return member, nil
 }
 
-// person returns the user with an e-mail address, who is created if necessary.
-func (s SSO) person(ctx context.Context, email, name string) (catalog.User, error) {
-	user, err := s.Store.UserByEmail(ctx, email)
-	if !errors.Is(err, catalog.ErrNotFound) {
-		return user, err
+// ConfirmationError is a refused sign-in that the member with the address can confirm: at
+// [ConfirmPath], in the browser that has the proposal as a cookie. It wraps [sso.ErrRefused].
+type ConfirmationError struct {
+	Proposal string
+	// Cause tells why. The reply does not: who is bound is not for everybody.
+	Cause *catalog.SubjectRefusedError
+}
+
+// Error implements error.
+func (e *ConfirmationError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the refusal for the reply.
+func (e *ConfirmationError) Unwrap() error { return sso.Refused("identity_not_confirmed") }
+
+// person returns the user who a subject is, who is created if nobody has the address.
+func (s SSO) person(ctx context.Context, p pending, config catalog.SSOConfig, who sso.Identity, from Origin) (none catalog.User, err error) {
+	email, err := mailbox(who.Email)
+	if err != nil {
+		return none, sso.Refused("email_not_usable")
 	}
-	n := catalog.NewUser{Email: email, DisplayName: strings.TrimSpace(name)}
-	if n.Validate() != nil {
-		n.DisplayName = ""
+	claim := catalog.SubjectClaim{Issuer: config.Issuer, Subject: who.Subject, Email: email, Method: catalog.BoundBySignIn}
+	found, err := s.Store.IdentifySubject(ctx, config.Org, claim)
+	if errors.Is(err, catalog.ErrNotFound) {
+		n := catalog.NewUser{Email: email, DisplayName: strings.TrimSpace(who.Name)}
+		if n.Validate() != nil {
+			n.DisplayName = ""
+		}
+		// ErrExists: by a sign-in at the same time
+		if _, err = s.Store.CreateUser(ctx, n); err == nil || errors.Is(err, catalog.ErrExists) {
+			found, err = s.Store.IdentifySubject(ctx, config.Org, claim)
+		}
 	}
-	user, err = s.Store.CreateUser(ctx, n)
-	if errors.Is(err, catalog.ErrExists) { // by a sign-in at the same time
-		return s.Store.UserByEmail(ctx, email)
+	var refused *catalog.SubjectRefusedError
+	switch {
+	case errors.As(err, &refused) && refused.User == "":
+		return none, sso.Refused(refused.Reason)
+	case errors.As(err, &refused):
+		proposal, err := binding.Propose(ctx, s.Tokens, binding.Proposal{Org: config.Org, User: refused.User, Issuer: config.Issuer,
+			Subject: who.Subject, Email: email, ReturnTo: p.ReturnTo})
+		if err != nil {
+			return none, err
+		}
+		return none, &ConfirmationError{Proposal: proposal, Cause: refused}
+	case err != nil:
+		return none, err
 	}
-	return user, err
+	s.recordSubject(found, config.Org, email, from)
+	return found.User, nil
+}
+
+// recordSubject writes audit entries about a subject that was bound, and about an address that has
+// changed.
+func (s SSO) recordSubject(found catalog.IdentifiedSubject, org catalog.OrgID, claimed string, from Origin) {
+	var entry catalog.AuditEntry
+	switch {
+	case found.Bound.ID != "":
+		entry = found.Bound.Entry(catalog.ActionIdentityBound)
+	case found.Address == catalog.AddressStored:
+		entry = catalog.AuditEntry{Org: org, Action: "identity.address_stored", Resource: "user/" + string(found.User.ID),
+			Outcome: catalog.OutcomeAllow, Details: details("former", found.Former, "email", claimed)}
+	case found.Address == catalog.AddressKept:
+		entry = catalog.AuditEntry{Org: org, Action: "identity.address_kept", Resource: "user/" + string(found.User.ID),
+			Outcome: catalog.OutcomeDeny, Details: details("email", found.User.Email, "claimed", claimed)}
+	default:
+		return
+	}
+	entry.User, entry.Remote, entry.RequestID = found.User.ID, from.Remote, from.RequestID
+	s.Audit.Record(entry)
 }
 
 // role returns the role of the claims. One above the highest of the configuration is cut,

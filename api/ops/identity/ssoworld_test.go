@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/session"
@@ -36,6 +37,10 @@ type ssoWorld struct {
 	settings identity.SSOSettings
 	sso      identity.SSO
 	logout   identity.SSOLogout
+
+	identities    binding.Identities
+	confirmations binding.Confirmations
+
 	checks   identity.DomainChecks
 	registry *prometheus.Registry
 	records  *recordsOf
@@ -104,6 +109,8 @@ func newSSOWorld(t *testing.T) *ssoWorld {
 	w.sso = identity.SSO{Store: w.store, Providers: providers, Keys: keys, Tokens: w.signIns, Sessions: w.signIns, Browsers: w.signIns,
 		Once: w.signIns, Issuer: w.issuer, Audit: w.audit, Refusals: throttle.NewRefusals(w.clock), PublicURL: "https://lake.example",
 		Now: w.clock}
+	w.identities = binding.Identities{Store: w.store, Audit: w.audit}
+	w.confirmations = binding.Confirmations{Store: w.store, Tokens: w.signIns, Browsers: w.signIns, Audit: w.audit}
 	w.logout = identity.SSOLogout{SSO: w.sso}
 	w.checks = identity.DomainChecks{Store: w.store, Resolver: w.records, Audit: w.audit, Now: w.clock,
 		Metrics: identity.NewDomainMetrics(w.registry), Logger: slog.New(slog.DiscardHandler)}
