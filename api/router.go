@@ -24,6 +24,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/domain"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/api/ops/infer"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
@@ -79,6 +80,7 @@ type Deps struct {
 	// PublicURL is the address under which clients reach the server.
 	PublicURL   string
 	SSOSettings identity.SSOSettings
+	Identities  binding.Identities
 	SSO         identity.SSO
 	SSOLogout   identity.SSOLogout
 	// Clients, ServiceAccounts and OAuth let programs in.
@@ -210,6 +212,7 @@ func register(adapter huma.Adapter, deps Deps) *huma.OpenAPI {
 	identityroutes.PasswordRoutes(api, deps.Recovery, deps.Passwords, door)
 	identityroutes.ProviderLinkRoutes(api, deps.ProviderLinks, door)
 	identityroutes.SSOSettingRoutes(api, deps.SSOSettings)
+	identityroutes.IdentityRoutes(api, deps.Identities)
 	identityroutes.SSORoutes(api, deps.SSO, deps.SSOLogout, door)
 	v1.LimitRoutes(api, deps.Limits)
 	v1.AllowNulls(api.OpenAPI())

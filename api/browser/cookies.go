@@ -21,6 +21,9 @@ const (
 	State Cookie = "lakewarden-sso"
 	// Link binds the link to a provider of storage to the browser.
 	Link Cookie = "lakewarden-link"
+	// Proposal names the subject of an identity provider that the browser has proved and its user
+	// has to confirm.
+	Proposal Cookie = "lakewarden-identity"
 )
 
 // maxValue bounds the value of a cookie, in bytes.

@@ -1,5 +1,5 @@
 // Package pages serves the pages on which people sign in, accept invitations, set
-// passwords, and give programs their consent. They are plain HTML and need no script.
+// passwords, confirm who they are at identity providers, and give programs their consent. They are plain HTML and need no script.
 //
 // What may not go in it: rules about who may sign in and what passwords may be, which
 // package api/ops/identity has, and pages for anything else.

@@ -40,8 +40,9 @@ type Pages struct {
 	Names    Names
 	Joining  Joining
 	// SSO is nil on a server without single sign-on.
-	SSO     SingleSignOn
-	Cookies browser.Cookies
+	SSO           SingleSignOn
+	Confirmations Confirmations
+	Cookies       browser.Cookies
 }
 
 // Routes adds the pages.
@@ -57,6 +58,8 @@ func (p *Pages) Routes(r chi.Router) {
 	r.Post(identity.SetPasswordPath, p.posted(p.setPassword))
 	r.Get(identity.InvitationPath, p.showInvitation)
 	r.Post(identity.InvitationPath, p.posted(p.acceptInvitation))
+	r.Get(identity.ConfirmPath, p.showConfirm)
+	r.Post(identity.ConfirmPath, p.confirm)
 }
 
 // SignedIn returns the session of the browser. It implements a part of oauth.Pages.

@@ -87,9 +87,11 @@ func TestABrowserKeepsTheMarkOfItsSignIn(t *testing.T) {
 
 func TestPagesAreConfined(t *testing.T) {
 	s := newSite(t)
+	s.propose(t)
+	s.signInAs(t)
 	for _, path := range []string{
 		"/signin", "/recover", "/set-password?token=" + link, "/set-password", "/signed-out", next,
-		"/accept-invitation?token=" + link, "/accept-invitation",
+		"/accept-invitation?token=" + link, "/accept-invitation", "/confirm-identity",
 	} {
 		r := s.get(path)
 		h := r.Header
@@ -149,6 +151,7 @@ func TestForgedFormsChangeNothing(t *testing.T) {
 		{"/set-password?token=" + link, "/set-password", []string{"token", link, "password", better, "repeat", better}},
 		{"/accept-invitation?token=" + link, "/accept-invitation", []string{"token", link, "name", "Ada", "password", better, "repeat", better}},
 		{"/signed-in", "/signout", nil},
+		{"/confirm-identity", "/confirm-identity", []string{"token", good}},
 		{next, next, []string{"decision", "allow"}},
 	} {
 		token := s.token(s.get(form.page))

@@ -20,6 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/browser"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/api/pages"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/oauth"
@@ -159,6 +160,49 @@ func (p *provider) BeginAtProvider(_ context.Context, email, returnTo string) (s
 	return "https://idp.example/authorize?state=x&login_hint=" + url.QueryEscape(email), nil
 }
 
+// confirmations is the fake of [pages.Confirmations] for a browser that has the cookie of a proposal
+// of the user own.
+type confirmations struct {
+	*useCases
+	own  session.Session
+	fail error
+}
+
+const proposed = "proposal"
+
+func (c *confirmations) Pending(_ context.Context, r binding.Request) (p binding.Proposal, own bool, err error) {
+	if r.Proposal != proposed {
+		return p, false, binding.ErrNothing
+	}
+	p = binding.Proposal{Org: catalog.OrgID(uuid.NewString()), Issuer: "https://idp.example", Subject: hostile, Email: ada, ReturnTo: next}
+	return p, r.Browser != "" && c.live[r.Browser].ID == c.own.ID, nil
+}
+
+func (c *confirmations) Confirm(ctx context.Context, r binding.Request) (binding.Proposal, error) {
+	p, own, err := c.Pending(ctx, r)
+	switch {
+	case err != nil:
+		return p, err
+	case !own:
+		return p, binding.ErrOther
+	case c.fail != nil:
+		return p, c.fail
+	}
+	c.changes = append(c.changes, "confirm")
+	return p, nil
+}
+
+func (c *confirmations) ConfirmToken(_ context.Context, token string, r binding.Request) (p binding.Proposal, err error) {
+	if _, signedIn := c.live[r.Browser]; !signedIn {
+		return p, binding.ErrOther
+	}
+	if token != good {
+		return p, fault.Invalid("token", "must be valid")
+	}
+	c.changes = append(c.changes, "confirm token")
+	return p, nil
+}
+
 // site is a server with the pages, and a browser.
 type site struct {
 	testing.TB
@@ -166,7 +210,8 @@ type site struct {
 	pages *pages.Pages
 	sso   *provider
 	*invited
-	url string
+	confirmations *confirmations
+	url           string
 	// scopes are what a client asks consent for.
 	scopes auth.ScopeSet
 	*http.Client
@@ -175,9 +220,10 @@ type site struct {
 func newSite(t testing.TB) *site {
 	s := &site{TB: t, useCases: &useCases{live: map[string]session.Session{}}, sso: &provider{}, scopes: auth.AllScopes()}
 	s.invited = &invited{useCases: s.useCases}
+	s.confirmations = &confirmations{useCases: s.useCases}
 	s.pages = &pages.Pages{
 		SignIns: s.useCases, Recovery: s.useCases, Names: s.useCases,
-		Joining: s.invited, SSO: s.sso, Cookies: browser.NewCookies("http://lake.example"),
+		Joining: s.invited, SSO: s.sso, Confirmations: s.confirmations, Cookies: browser.NewCookies("http://lake.example"),
 	}
 	r := chi.NewRouter()
 	s.pages.Routes(r)

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/browser"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/api/problem"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 )
@@ -70,7 +72,7 @@ func SSORoutes(api huma.API, sso identity.SSO, logout identity.SSOLogout, door D
 	})
 	registerCallback(api, open.With("GET", identity.SSOCallbackPath, "ssoCallback", "End a sign-in").
 		Describe("The identity provider, or the server's own sign-in page, leads the browser here. Redirects (303) to the authorization "+
-			"request that started the sign-in, or returns tokens."),
+			"request that started the sign-in, or to the page where the member with the address confirms it, or returns tokens."),
 		sso, door)
 	registerBackchannel(api, open.With("POST", "/v1/auth/sso/backchannel-logout", "ssoBackchannelLogout",
 		"End sessions at the request of a provider").Describe("OpenID Connect Back-Channel Logout: a form with logout_token."), logout, door)
@@ -94,6 +96,16 @@ func registerCallback(api huma.API, rt v1.Route, sso identity.SSO, door Door) {
 			State: in.State, Cookie: door.Cookies.Read(in.request, browser.State), Code: in.Code, Issuer: in.Iss, Error: in.Error,
 			Browser: door.Cookies.Read(in.request, browser.SignedIn),
 		}, door.origin(in.request))
+		var unconfirmed *identity.ConfirmationError
+		if errors.As(err, &unconfirmed) {
+			return &huma.StreamResponse{Body: func(ctx huma.Context) {
+				ctx.AppendHeader("Set-Cookie", door.Cookies.Delete(browser.State).String())
+				ctx.AppendHeader("Set-Cookie", door.Cookies.New(browser.Proposal, unconfirmed.Proposal, binding.ProposalLife).String())
+				ctx.SetHeader("Cache-Control", "no-store")
+				ctx.SetHeader("Location", identity.ConfirmPath)
+				ctx.SetStatus(http.StatusSeeOther)
+			}}, nil
+		}
 		if err != nil {
 			return nil, rt.Fail(ctx, err)
 		}

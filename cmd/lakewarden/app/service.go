@@ -239,7 +239,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Users: identity.Users{Store: store, Invitations: people.Invitations}, Invitations: people.Invitations,
 		ProviderLinks: people.ProviderLinks, PublicURL: settings.PublicURL,
 		Analyses:    analyses,
-		SSOSettings: people.SSOSettings, SSO: people.SSO, SSOLogout: people.SSOLogout,
+		SSOSettings: people.SSOSettings, Identities: people.Identities, SSO: people.SSO, SSOLogout: people.SSOLogout,
 		Clients: clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
 		OAuth: oauth2.Server{
 			Issuer: settings.PublicURL, Flows: people.Flows, Keys: people.Signing,

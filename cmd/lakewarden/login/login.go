@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/api/pages"
@@ -54,6 +55,7 @@ type Login struct {
 	Pages         *pages.Pages
 	SSO           identity.SSO
 	SSOSettings   identity.SSOSettings
+	Identities    binding.Identities
 	SSOLogout     identity.SSOLogout
 	ProviderLinks identity.ProviderLinks
 }
@@ -84,6 +86,7 @@ func New(ctx, background context.Context, o Options) (*Login, error) {
 	l.addPasswords(o, mails)
 	l.Flows = l.newAuthorizationServer(o, tokens)
 	l.addSingleSignOn(background, o)
+	l.addIdentities(o, tokens)
 	l.ProviderLinks = identity.ProviderLinks{
 		Apps: o.Remote.Apps, States: o.SignIns, Sessions: o.SignIns, Browsers: o.SignIns, PublicURL: o.Settings.PublicURL, Audit: o.Audit,
 	}

@@ -10,7 +10,9 @@ import (
 )
 
 // Recorder writes the audit log.
-type Recorder interface{ Record(entry catalog.AuditEntry) }
+type Recorder interface {
+	Record(entry catalog.AuditEntry)
+}
 
 // Identities lists, sets and releases the subjects of members, for administrators.
 type Identities struct {
