@@ -168,7 +168,7 @@ type IdentityBindings interface {
 	// the members and a sign-in need not. It returns [ErrNotFound] if there is none, and a
 	// [*SubjectRefusedError] for a sign-in with a foreign address, for a person whom another
 	// subject is bound to, for the owner, and for a member whose role is above the highest one
-	// of the organisation's single sign-on. Without single sign-on that is the viewer's.
+	// of the organisation's single sign-on. Without single sign-on, that concerns administrators.
 	IdentifySubject(ctx context.Context, org OrgID, claim SubjectClaim) (IdentifiedSubject, error)
 	// IdentityBinding returns the binding of a subject.
 	IdentityBinding(ctx context.Context, org OrgID, issuer, subject string) (IdentityBinding, error)

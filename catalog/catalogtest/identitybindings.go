@@ -118,10 +118,10 @@ func identifiedSubjects(t *testing.T, w *world) {
 	_, err = i.identify(token, "s-bea", "bea@a.example")
 	require.NoError(t, err)
 
-	// Without single sign-on, only viewers need no confirmation.
+	// Without single sign-on, administrators need confirmation.
 	plain := identities{world: w}
 	plain.org, plain.owner = w.org()
-	cleo, dora := plain.person("cleo@c.example", catalog.RoleViewer), plain.person("dora@c.example", catalog.RoleEditor)
+	cleo, dora := plain.person("cleo@c.example", catalog.RoleBuilder), plain.person("dora@c.example", catalog.RoleAdmin)
 	found, err = plain.identify(token, "s-cleo", "cleo@c.example")
 	require.NoError(t, err)
 	require.Equal(t, cleo, found.User.ID)

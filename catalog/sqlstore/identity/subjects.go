@@ -138,7 +138,7 @@ func (s *Store) bindByAddress(ctx context.Context, tx sqldb.Session, org catalog
 // needsNoConfirmation returns a [*catalog.SubjectRefusedError] for the owner, and for a member whose
 // role is above the highest one of the organisation's single sign-on.
 func needsNoConfirmation(ctx context.Context, tx sqldb.Session, org catalog.OrgID, user catalog.UserID, role catalog.Role) error {
-	most := catalog.RoleViewer
+	most := catalog.RoleBuilder // without single sign-on
 	config, err := ssoConfig(ctx, tx, org)
 	switch {
 	case err == nil:

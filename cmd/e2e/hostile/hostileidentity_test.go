@@ -211,3 +211,49 @@ func TestHostileLinksLeadNowhere(t *testing.T) {
 
 	w.unharmed(t)
 }
+
+// TestHostileIdentitiesBecomeNobody attacks who somebody is at an identity provider: in the owner's
+// browser, as an administrator of another organisation, and by made-up tokens and proposals.
+func TestHostileIdentitiesBecomeNobody(t *testing.T) {
+	t.Parallel()
+	w := newIdentityTarget(t)
+	const page = "/confirm-identity"
+	claims := `{"iss":"https://evil.example","sub":"x","aud":"lakewarden","email":"` + ownerEmail + `","email_verified":true,"org":"` +
+		w.Boot.OrganisationID + `","exp":9999999999}`
+	shown := w.browser.Open(w.URL + page)
+	require.Equal(t, http.StatusOK, shown.Status)
+	require.Equal(t, "DENY", shown.Header.Get("X-Frame-Options"))
+	confirm := url.Values{"token": {unsigned(`{"alg":"none","typ":"at+jwt","kid":"k1"}`, claims)}}
+	w.refused(t, w.browser.Post(w.URL+page, confirm), "no form token", 403)
+	for _, other := range []string{w.browser.FormToken(w.URL + "/signed-in"), harness.NewBrowser(t).FormToken(w.URL + "/signin")} {
+		confirm.Set("form_token", other)
+		w.refused(t, w.browser.Post(w.URL+page, confirm), "another form", 403)
+	}
+	confirm.Set("form_token", w.browser.FormToken(w.URL+page))
+	w.refused(t, w.browser.Post(w.URL+page, confirm, "Sec-Fetch-Site", "cross-site"), "another site", 403)
+	w.refused(t, w.browser.Post(w.URL+page, confirm), "an unsigned token", 422)
+	for _, text := range append(hostileTexts(), w.Admin.Key, strings.Repeat("x", 10<<10), "a.b.c") {
+		confirm.Set("token", text)
+		w.refused(t, w.browser.Post(w.URL+page, confirm), "a made-up token", 422)
+	}
+	confirm.Del("token")
+	w.refused(t, w.browser.Post(w.URL+page, confirm), "nothing to confirm", 400)
+	w.refused(t, harness.NewBrowser(t).Open(w.URL+page), "nobody", 303)
+	w.refused(t, harness.NewBrowser(t).Open(w.URL+page, "Cookie", "lakewarden-identity=made-up"), "a made-up proposal", 303)
+
+	evil := object{"issuer": "https://evil.example", "subject": "x"}
+	for _, attack := range []struct {
+		method, path string
+		body         any
+	}{
+		{"GET", w.org + "/users/" + w.Boot.UserID + "/identities", nil}, {"POST", w.org + "/users/" + w.Boot.UserID + "/identities", evil},
+		{"DELETE", w.org + "/users/" + w.Boot.UserID + "/identities/" + harness.MissingID, nil},
+		{"DELETE", w.org + "/identities?issuer=x", nil},
+	} {
+		w.refused(t, w.attacker.Call(attack.method, attack.path, attack.body), attack.method+attack.path, 404)
+	}
+	for _, text := range append(hostileTexts(), strings.Repeat("x", 4<<10)) {
+		w.refused(t, w.Admin.Call("DELETE", w.org+"/identities?"+url.Values{"issuer": {text}}.Encode()+"&dry_run=true", nil), text, 200, 422)
+	}
+	w.unharmed(t)
+}

@@ -193,6 +193,11 @@ var operationAccess = map[string]accessNeeds{
 	"deleteAnalysisProvider": {"org:update", ""},
 	"listAnalysisModels":     {"", ""},
 
+	"listUserIdentities":  {"users:write", ""},
+	"bindUserIdentity":    {"users:write", `{"issuer":"https://id.example","subject":"x"}`},
+	"releaseUserIdentity": {"users:write", ""},
+	"releaseIdentities":   {"users:write", ""},
+
 	"putSso":               {"org:update", `{"issuer":"x","clientId":"x","domains":[],"defaultRole":"viewer"}`}, // never valid
 	"getSso":               {"org:update", ""},
 	"deleteSso":            {"org:update", ""},
@@ -289,6 +294,8 @@ func (op operation) request(c *harness.Client, org string) harness.Reply {
 		path += "?expectedVersion=1"
 	case "checkValueInUse":
 		path += "?value=x"
+	case "releaseIdentities":
+		path += "?issuer=x"
 	}
 	var body any
 	if text := operationAccess[op.OperationID].body; text != "" {

@@ -96,6 +96,7 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 	s.Admin.OK("PUT", base+"/analysis-providers/familyA", `{"key":"x"}`)
 	s.Admin.OK("POST", base+"/invite", `{"email":"guest@acme.example","role":"viewer"}`)
 	invitation := s.Admin.OK("GET", base+"/invitations", nil)["invitations"].([]any)[0].(map[string]any)["id"].(string)
+	bound := s.Admin.Call("POST", base+"/users/"+s.Admin.User+"/identities", `{"issuer":"https://id.example","subject":"x"}`).JSON(t)
 	stranger, boot := s.Organisation("globex")
 
 	// ids by operation and parameter; the organisation is one time the stranger's
@@ -132,6 +133,8 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 			return "provider_one"
 		case "family":
 			return "familyA"
+		case "identity_id":
+			return bound["id"].(string)
 		case "domain":
 			return "acme.example" // compared although it does not exist
 		case "id":
@@ -182,6 +185,8 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 				there, nowhere = there+"?expectedVersion=1", nowhere+"?expectedVersion=1"
 			case "checkValueInUse":
 				there, nowhere = there+"?value=1", nowhere+"?value=1"
+			case "releaseIdentities":
+				there, nowhere = there+"?issuer=https://id.example", nowhere+"?issuer=https://id.example"
 			}
 			// Every organisation has the same providers and families of models.
 			named := strings.NewReplacer("{org_id}", "", "{organisation_id}", "", "{provider}", "", "{family}", "").Replace(op.path)

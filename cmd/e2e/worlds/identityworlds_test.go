@@ -42,7 +42,7 @@ func newIdentityWorlds(t *testing.T) *identityWorlds {
 }
 
 // hidden are records of the organisation that only its administrators see.
-type hidden struct{ invitation, client, account, key, workspace, gone, token string }
+type hidden struct{ invitation, client, account, key, workspace, gone, token, identity string }
 
 // hide creates records that mention the canary.
 func (w *identityWorlds) hide() (h hidden) {
@@ -70,6 +70,8 @@ func (w *identityWorlds) hide() (h hidden) {
 	require.NoError(t, err)
 	_, err = w.store.VerifyEmailDomain(t.Context(), org, "hidden.example", catalog.DomainByOperator)
 	require.NoError(t, err)
+	h.identity = made(w.Admin.Call("POST", w.org+"/users/"+w.other+"/identities", object{"issuer": "https://hidden.example",
+		"subject": harness.Canary}))["id"].(string)
 	w.Admin.OK("PUT", w.org+"/users/"+w.other+"/attributes", object{"team": harness.Canary})
 	boss := w.people.Person(w.Server, w.Boot.UserID, "")
 	h.gone = made(boss.Call("POST", "/v1/organisations", object{"name": harness.Canary + "gone"}))["id"].(string)
@@ -99,6 +101,7 @@ func (w *identityWorlds) remove(h hidden) {
 	w.Admin.OK("DELETE", "/v1/api-keys/"+h.key, nil)
 	w.Admin.OK("DELETE", w.org+"/provider-apps/provider_two", nil)
 	w.Admin.OK("DELETE", w.org+"/sso", nil)
+	w.Admin.OK("DELETE", w.org+"/users/"+w.other+"/identities/"+h.identity, nil)
 	w.Admin.OK("PUT", w.org+"/users/"+w.other+"/attributes", object{})
 }
 
@@ -112,7 +115,7 @@ func (w *identityWorlds) asks(h hidden) (asks []harness.Ask) {
 		add("GET", path, nil)
 	}
 	for _, tail := range []string{"", "/users", "/users?pageSize=1", "/users/" + w.other, "/users/" + w.other + "/attributes",
-		"/users/" + w.other + "/effective-policies", "/invitations", "/invitations/" + h.invitation, "/clients", "/clients/" + h.client,
+		"/users/" + w.other + "/effective-policies", "/users/" + w.other + "/identities", "/invitations", "/invitations/" + h.invitation, "/clients", "/clients/" + h.client,
 		"/service-accounts", "/service-accounts/" + h.account, "/sso", "/provider-apps", "/provider-apps/provider_two", "/provider-links",
 		"/provider-apps/provider_one/link", "/workspaces", "/workspaces/" + h.workspace, "/workspaces/" + h.workspace + "/members", "/audit",
 		"/policies", "/domains"} {
@@ -135,6 +138,10 @@ func (w *identityWorlds) asks(h hidden) (asks []harness.Ask) {
 		{"DELETE", w.org + "/service-accounts/" + h.account, nil}, {"DELETE", w.org + "/sso", nil},
 		{"PUT", w.org + "/sso", object{"issuer": "https://hidden.example", "clientId": "x", "domains": list{"hidden.example"},
 			"defaultRole": "viewer", "dry_run": true}},
+		{"POST", w.org + "/users/" + w.other + "/identities", object{"issuer": "https://hidden.example", "subject": harness.Canary}},
+		{"DELETE", w.org + "/users/" + w.other + "/identities/" + h.identity, nil},
+		{"DELETE", w.org + "/identities?issuer=https://hidden.example", nil},
+		{"DELETE", w.org + "/identities?issuer=https://hidden.example&dry_run=true", nil},
 		{"POST", w.org + "/sso/domains/hidden.example/verify", nil}, {"DELETE", w.org + "/provider-apps/provider_two", nil},
 		{"POST", w.org + "/provider-apps/provider_two", object{"clientId": "x", "clientSecret": "x"}},
 		{"DELETE", w.org + "/provider-apps/provider_two/link", nil}, {"DELETE", w.org, nil}, {"POST", w.org + "/undelete", nil},
@@ -319,6 +326,7 @@ func TestTwoWorldsOfAddresses(t *testing.T) {
 			"state": {"state-of-mine"}, "redirect_uri": {"http://127.0.0.1:7/"}, "code_challenge_method": {"S256"},
 			"code_challenge": {strings.Repeat("c", 43)},
 			"login_hint":     {ivy}}.Encode()},
+		{Method: "GET", Path: "/confirm-identity"},
 		{Method: "GET", Path: "/accept-invitation?token=made-up"}, {Method: "GET", Path: "/set-password?token=made-up"},
 	}
 	// An organisation of one's own is no way to find out either.

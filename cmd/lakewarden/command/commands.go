@@ -37,7 +37,7 @@ func (p Program) commands() []command {
 		{config.ServeCommand, "Run the server", p.serve},
 		{"demo", "Create the demo organisation in the data directory, once", p.demo},
 		{"bootstrap", "Create an organisation with its first administrator and an API key", runBootstrap},
-		{"user", "Manage users: user add, user key", runUser},
+		{"user", "Manage users: user add, user key, user bind", runUser},
 		{"domain", "Manage e-mail domains: domain verify", runDomain},
 		{"migrate", "Create or upgrade the catalog", runMigrate},
 		{"keys", "Manage the keys of secrets and access tokens: keys rotate, rotate-signing, wrap, unwrap", runKeys},

@@ -18,12 +18,16 @@ type User struct {
 	APIKey string `json:"api_key"`
 }
 
-const userUsage = "lakewarden user add --org ID --email E [--role R] [--json]\n       lakewarden user key --org ID --email E [--json]"
+const userUsage = "lakewarden user add --org ID --email E [--role R] [--json]\n       lakewarden user key --org ID --email E [--json]\n" +
+	"       lakewarden user bind --org ID --email E --issuer URL --subject S [--json]"
 
-// runUser adds a member to an organisation or creates another key for a member. A key
-// made with an API key never lives longer than that key, so an organisation needs this
-// command when its last key expires.
+// runUser adds a member to an organisation, creates another key for a member, or binds a subject
+// of an identity provider to a member. A key made with an API key never lives longer than that
+// key, so an organisation needs this command when its last key expires.
 func runUser(ctx context.Context, out io.Writer, args []string) error {
+	if len(args) > 0 && args[0] == "bind" {
+		return runUserBind(ctx, out, args[1:])
+	}
 	if len(args) == 0 || args[0] != "add" && args[0] != "key" {
 		return subcommandUsage(out, args, userUsage, "")
 	}
@@ -93,23 +97,28 @@ func keyOfUser(ctx context.Context, store catalog.Store, org, email string) (Use
 	if err != nil {
 		return User{}, err
 	}
+	member, err := memberByEmail(ctx, store, id, email)
+	if err != nil {
+		return User{}, err
+	}
+	key, err := makeKey(ctx, store, id, member.User, auth.Role(member.Role), "command line")
+	if err != nil {
+		return User{}, err
+	}
+	err = record(ctx, store, id, "command.user_key", member.User)
+	return User{UserID: string(member.User), APIKey: key}, err
+}
+
+// memberByEmail returns the member of an organisation with an e-mail address.
+func memberByEmail(ctx context.Context, store catalog.Store, org catalog.OrgID, email string) (member catalog.Membership, err error) {
 	user, err := store.UserByEmail(ctx, email)
-	var member catalog.Membership
 	if err == nil {
-		member, err = store.Membership(ctx, id, user.ID)
+		member, err = store.Membership(ctx, org, user.ID)
 	}
 	if errors.Is(err, catalog.ErrNotFound) {
-		return User{}, fmt.Errorf("%s is not a member of the organisation %s", email, org)
+		err = fmt.Errorf("%s is not a member of the organisation %s", email, org)
 	}
-	if err != nil {
-		return User{}, err
-	}
-	key, err := makeKey(ctx, store, id, user.ID, auth.Role(member.Role), "command line")
-	if err != nil {
-		return User{}, err
-	}
-	err = record(ctx, store, id, "command.user_key", user.ID)
-	return User{UserID: string(user.ID), APIKey: key}, err
+	return member, err
 }
 
 func organisationOf(ctx context.Context, store catalog.Store, text string) (catalog.OrgID, error) {
