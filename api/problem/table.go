@@ -97,6 +97,7 @@ var rows = []row{
 	{"catalog.ErrDomainsChanged", catalog.ErrDomainsChanged, "commit_conflict"},
 	{"catalog.ErrDomainTaken", catalog.ErrDomainTaken, "domain_taken"},
 	{"catalog.ErrConsent", catalog.ErrConsent, "forbidden"},
+	{"catalog.ErrSubjectRefused", catalog.ErrSubjectRefused, "sign_in_refused"},
 	{"catalog.ErrDenied", catalog.ErrDenied, "forbidden"},
 	{"catalog.ErrNoActor", catalog.ErrNoActor, "unauthenticated"},
 	{"catalog.ErrUnavailable", catalog.ErrUnavailable, "unavailable"},

@@ -66,7 +66,8 @@ type RefusedError struct {
 	// Reason is a stable snake_case word: "provider_error", "code_refused",
 	// "issuer_mismatch", "token_invalid", "token_expired", "nonce_mismatch",
 	// "userinfo_invalid", "email_missing", "email_not_verified", "email_not_usable",
-	// "email_domain_foreign", "membership_refused".
+	// "email_domain_foreign", "identity_not_confirmed",
+	// "membership_refused".
 	Reason string
 	cause  error
 }

@@ -14,10 +14,14 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 )
 
-// startSSO starts a server whose organisation signs people in at an identity provider.
-func startSSO(t *testing.T, accounts object) *harness.Server {
+// startSSO starts a server whose organisation signs people in at an identity provider, after it was
+// prepared without one.
+func startSSO(t *testing.T, accounts object, prepare ...func(*harness.Server)) *harness.Server {
 	t.Helper()
 	s := harness.Start(t, func(c *harness.Settings) { c.AllowPrivateEndpoints = true })
+	for _, step := range prepare {
+		step(s)
+	}
 	issuer := startOIDCProvider(t, s.URL, accounts)
 	set := s.Admin.OK("PUT", ssoPath(s), object{"issuer": issuer, "clientId": ssoClientID, "clientSecret": ssoClientSecret,
 		"domains": []string{"acme.example"}, "defaultRole": "viewer", "maxRole": "editor", "roleClaim": "role",
