@@ -35,7 +35,8 @@ func TestSignInsAreConfirmedByTheAccountWithTheAddress(t *testing.T) {
 	require.Contains(t, r.text, "/signin?return_to=%2Fconfirm-identity")
 	require.NotContains(t, r.text, "<form", "nobody has signed in")
 
-	signedIn := s.submit("/signin?return_to=%2Fconfirm-identity", identity.SignInPath, "email", ada, "password", good, "return_to", "/confirm-identity")
+	signedIn := s.submit("/signin?return_to=%2Fconfirm-identity", identity.SignInPath, "email", ada, "password", good,
+		"return_to", "/confirm-identity")
 	require.Contains(t, signedIn.text, "url=/confirm-identity")
 	r = s.get(identity.ConfirmPath)
 	require.Equal(t, http.StatusForbidden, r.StatusCode, "another account")

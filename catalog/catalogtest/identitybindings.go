@@ -180,7 +180,8 @@ func changedAddresses(t *testing.T, w *world) {
 	require.Equal(t, before, i.epochNow())
 
 	found := follow(catalog.BoundBySignIn, "Ana.Maria@B.example")
-	require.Equal(t, []any{catalog.AddressStored, "ana@a.example", "ana.maria@b.example"}, []any{found.Address, found.Former, found.User.Email})
+	require.Equal(t, []any{catalog.AddressStored, "ana@a.example", "ana.maria@b.example"},
+		[]any{found.Address, found.Former, found.User.Email})
 	require.Greater(t, i.epochNow(), before, "tokens of foreign issuers are matched by the address")
 	stored, err := i.User(i.ctx, ana)
 	require.NoError(t, err)
@@ -194,7 +195,8 @@ func identityBindings(t *testing.T, w *world) {
 	i := newIdentities(w)
 	other, _ := w.org()
 	ana, bob := i.person("ana@a.example", catalog.RoleAdmin), i.person("bob@a.example", catalog.RoleViewer)
-	n := catalog.NewIdentityBinding{Org: i.org, User: ana, Issuer: issuerA, Subject: "s-ana", Method: catalog.BoundByAdministrator, By: i.owner}
+	n := catalog.NewIdentityBinding{Org: i.org, User: ana, Issuer: issuerA, Subject: "s-ana", Method: catalog.BoundByAdministrator,
+		By: i.owner}
 	bound, err := w.BindIdentity(w.ctx, n)
 	require.NoError(t, err)
 	require.Equal(t, catalog.IdentityBinding{ID: bound.ID, Org: i.org, User: ana, Issuer: issuerA, Subject: "s-ana",
@@ -218,7 +220,8 @@ func identityBindings(t *testing.T, w *world) {
 		_, err = w.BindIdentity(w.ctx, nobody)
 		require.ErrorIs(t, err, catalog.ErrNotFound)
 	}
-	_, err = w.BindIdentity(w.ctx, catalog.NewIdentityBinding{Org: i.org, User: bob, Issuer: issuerA, Subject: "x", Method: catalog.BoundBySignIn})
+	_, err = w.BindIdentity(w.ctx, catalog.NewIdentityBinding{Org: i.org, User: bob, Issuer: issuerA, Subject: "x",
+		Method: catalog.BoundBySignIn})
 	require.ErrorIs(t, err, catalog.ErrInvalid)
 
 	// A binding does not end with a key, so a key does not make one, unless the command line printed it.

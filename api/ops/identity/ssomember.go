@@ -66,7 +66,8 @@ func (e *ConfirmationError) Error() string { return e.Unwrap().Error() }
 func (e *ConfirmationError) Unwrap() error { return sso.Refused("identity_not_confirmed") }
 
 // person returns the user who a subject is, who is created if nobody has the address.
-func (s SSO) person(ctx context.Context, p pending, config catalog.SSOConfig, who sso.Identity, from Origin) (none catalog.User, err error) {
+func (s SSO) person(ctx context.Context, p pending, config catalog.SSOConfig, who sso.Identity, from Origin) (none catalog.User,
+	err error) {
 	email, err := mailbox(who.Email)
 	if err != nil {
 		return none, sso.Refused("email_not_usable")

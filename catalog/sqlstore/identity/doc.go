@@ -1,5 +1,6 @@
 // Package identity stores how people and programs come into organisations: passwords,
-// invitations, clients, single sign-on, e-mail domains, provider applications and links.
+// invitations, clients, single sign-on, e-mail domains, identities at providers, provider applications
+// and links.
 //
 // What may not go in it: rules about records (package catalog has them), authorisation
 // (catalog/authz), sessions and tokens (auth/sqlstore), and the records of organisations,
@@ -8,6 +9,8 @@
 // Invariants:
 //   - Secrets arrive sealed or as hashes.
 //   - Of the organisations that list an e-mail domain, at most one has verified it.
+//   - A subject of an identity provider is one user of an organisation. Its address never chooses
+//     another one.
 //   - Every transaction that takes something from a credential in use, or makes somebody a
 //     member, raises the epoch. Passwords, secrets of clients and tokens of links change
 //     without it: no cached decision depends on them.

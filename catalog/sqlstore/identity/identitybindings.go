@@ -18,7 +18,8 @@ func scanBinding(r sqldb.Row) (b catalog.IdentityBinding, err error) {
 }
 
 func binding(ctx context.Context, s sqldb.Session, org catalog.OrgID, issuer, subject string) (catalog.IdentityBinding, error) {
-	return sqldb.One(ctx, s, scanBinding, selectBinding+"b.issuer = ? AND b.subject = ? AND "+sqldb.LiveOrg("b.org_id"), org, issuer, subject)
+	return sqldb.One(ctx, s, scanBinding, selectBinding+"b.issuer = ? AND b.subject = ? AND "+sqldb.LiveOrg("b.org_id"), org,
+		issuer, subject)
 }
 
 // IdentityBinding implements [catalog.IdentityBindings].
@@ -57,7 +58,8 @@ func (s *Store) BindIdentity(ctx context.Context, n catalog.NewIdentityBinding) 
 		case !errors.Is(err, catalog.ErrNotFound):
 			return err
 		}
-		bindings, err := bindingsOf(ctx, tx, n.Org, n.User)
+		bindings, err := sqldb.One(ctx, tx, sqldb.Value[int64], `SELECT COUNT(*) FROM identity_bindings b
+			WHERE b.org_id = ? AND b.user_id = ?`, n.Org, n.User)
 		switch {
 		case err != nil:
 			return err
@@ -70,11 +72,8 @@ func (s *Store) BindIdentity(ctx context.Context, n catalog.NewIdentityBinding) 
 	return bound, err
 }
 
-func bindingsOf(ctx context.Context, s sqldb.Session, org catalog.OrgID, user catalog.UserID) (int64, error) {
-	return sqldb.One(ctx, s, sqldb.Value[int64], "SELECT COUNT(*) FROM identity_bindings b WHERE b.org_id = ? AND b.user_id = ?", org, user)
-}
-
-func (s *Store) insertBinding(ctx context.Context, tx sqldb.Session, n catalog.NewIdentityBinding) (none catalog.IdentityBinding, err error) {
+func (s *Store) insertBinding(ctx context.Context, tx sqldb.Session, n catalog.NewIdentityBinding) (none catalog.IdentityBinding,
+	err error) {
 	err = tx.Insert(ctx, "subject", `INSERT INTO identity_bindings (id, org_id, user_id, issuer, subject, method, bound_by, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, catalog.NewID[catalog.IdentityID](), n.Org, n.User, n.Issuer, n.Subject, n.Method, n.By,
 		sqldb.Micros(s.db.Clock()))
@@ -99,7 +98,8 @@ func (s *Store) ListIdentityBindings(ctx context.Context, org catalog.OrgID, use
 func (s *Store) ReleaseIdentityBinding(ctx context.Context, org catalog.OrgID, user catalog.UserID,
 	id catalog.IdentityID) (released catalog.IdentityBinding, err error) {
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
-		released, err = sqldb.One(ctx, tx, scanBinding, selectBinding+"b.user_id = ? AND b.id = ? AND "+sqldb.LiveOrg("b.org_id"), org, user, id)
+		released, err = sqldb.One(ctx, tx, scanBinding, selectBinding+"b.user_id = ? AND b.id = ? AND "+sqldb.LiveOrg("b.org_id"),
+			org, user, id)
 		if err != nil {
 			return err
 		}

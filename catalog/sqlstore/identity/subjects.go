@@ -17,27 +17,26 @@ func scanPerson(r sqldb.Row) (u catalog.User, err error) {
 	return u, err
 }
 
-// IdentifySubject implements [catalog.IdentityBindings]. A subject that is bound and whose address
-// is unchanged costs no transaction that changes something.
-func (s *Store) IdentifySubject(ctx context.Context, org catalog.OrgID, c catalog.SubjectClaim) (found catalog.IdentifiedSubject, err error) {
+// IdentifySubject implements [catalog.IdentityBindings]. Without a change, and for a refusal, it only
+// reads.
+func (s *Store) IdentifySubject(ctx context.Context, org catalog.OrgID, c catalog.SubjectClaim) (found catalog.IdentifiedSubject,
+	err error) {
 	c.Email = catalog.NormaliseEmail(c.Email)
 	if err := c.Validate(); err != nil {
 		return found, err
 	}
-	found, err = s.identifyBound(ctx, s.db.Read(), org, c)
-	if err == nil && found.Address == "" || err != nil && !errors.Is(err, catalog.ErrNotFound) {
+	found, bound, err := s.identify(ctx, s.db.Read(), org, c)
+	if err != nil || bound && found.Address != catalog.AddressStored {
 		return found, err
 	}
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
-		if err := sqldb.RequireOrg(ctx, tx, org); err != nil {
-			return err
-		}
-		found, err = s.identifyBound(ctx, tx, org, c)
+		found, bound, err = s.identify(ctx, tx, org, c)
 		switch {
-		case errors.Is(err, catalog.ErrNotFound):
-			found, err = s.bindByAddress(ctx, tx, org, c)
-			return err
 		case err != nil:
+			return err
+		case !bound:
+			found.Bound, err = s.insertBinding(ctx, tx, catalog.NewIdentityBinding{Org: org, User: found.User.ID, Issuer: c.Issuer,
+				Subject: c.Subject, Method: c.Method})
 			return err
 		case found.Address != catalog.AddressStored:
 			return sqldb.ErrUnchanged
@@ -53,6 +52,17 @@ func (s *Store) IdentifySubject(ctx context.Context, org catalog.OrgID, c catalo
 	return found, err
 }
 
+// identify returns the user of a subject, and whether the subject is bound. If it is not, it may be.
+func (s *Store) identify(ctx context.Context, session sqldb.Session, org catalog.OrgID,
+	c catalog.SubjectClaim) (found catalog.IdentifiedSubject, bound bool, err error) {
+	found, err = s.identifyBound(ctx, session, org, c)
+	if !errors.Is(err, catalog.ErrNotFound) {
+		return found, err == nil, err
+	}
+	found.User, err = proposedUser(ctx, session, org, c)
+	return found, false, err
+}
+
 // identifyBound returns the user of a bound subject, and what is to become of another address. It
 // returns [catalog.ErrNotFound] for a subject that is not bound.
 func (s *Store) identifyBound(ctx context.Context, session sqldb.Session, org catalog.OrgID,
@@ -61,7 +71,8 @@ func (s *Store) identifyBound(ctx context.Context, session sqldb.Session, org ca
 	if err != nil {
 		return found, err
 	}
-	if found.User, err = sqldb.One(ctx, session, scanPerson, selectPerson+"u.id = ?", b.User); err != nil || c.Method == catalog.BoundByToken {
+	found.User, err = sqldb.One(ctx, session, scanPerson, selectPerson+"u.id = ?", b.User)
+	if err != nil || c.Method == catalog.BoundByToken {
 		return found, err
 	}
 	// The organisation decides about the account of a person only if the person's mailbox is its own.
@@ -100,53 +111,54 @@ func (s *Store) addressFree(ctx context.Context, session sqldb.Session, org cata
 	return taken == 0, err
 }
 
-// bindByAddress binds a subject to the person with its address.
-func (s *Store) bindByAddress(ctx context.Context, tx sqldb.Session, org catalog.OrgID,
-	c catalog.SubjectClaim) (found catalog.IdentifiedSubject, err error) {
+// proposedUser returns the person with the address of a subject that is not bound, if the subject may
+// be bound to the person without confirmation.
+func proposedUser(ctx context.Context, session sqldb.Session, org catalog.OrgID, c catalog.SubjectClaim) (user catalog.User, err error) {
+	if err := sqldb.RequireOrg(ctx, session, org); err != nil {
+		return user, err
+	}
 	if c.Method == catalog.BoundBySignIn {
-		owns, err := ownsAddress(ctx, tx, org, c.Email)
+		owns, err := ownsAddress(ctx, session, org, c.Email)
 		if err == nil && !owns {
 			err = &catalog.SubjectRefusedError{Reason: catalog.SubjectAddressForeign}
 		}
 		if err != nil {
-			return found, err
+			return user, err
 		}
 	}
-	if found.User, err = sqldb.One(ctx, tx, scanPerson, selectPerson+"u.email = ?", c.Email); err != nil {
-		return found, err
+	if user, err = sqldb.One(ctx, session, scanPerson, selectPerson+"u.email = ?", c.Email); err != nil {
+		return user, err
 	}
-	role, err := sqldb.One(ctx, tx, sqldb.Value[catalog.Role], "SELECT m.role FROM memberships m WHERE m.org_id = ? AND m.user_id = ?",
-		org, found.User.ID)
+	role, err := sqldb.One(ctx, session, sqldb.Value[catalog.Role], "SELECT m.role FROM memberships m WHERE m.org_id = ? AND m.user_id = ?",
+		org, user.ID)
 	if err != nil && (c.Method == catalog.BoundByToken || !errors.Is(err, catalog.ErrNotFound)) {
-		return found, err
+		return user, err
 	}
-	bindings, err := bindingsOf(ctx, tx, org, found.User.ID)
-	if err == nil && bindings > 0 {
-		err = &catalog.SubjectRefusedError{Reason: catalog.SubjectOther, User: found.User.ID}
+	// A sign-in at the same time may have bound this subject since.
+	others, err := sqldb.One(ctx, session, sqldb.Value[int64], `SELECT COUNT(*) FROM identity_bindings b
+		WHERE b.org_id = ? AND b.user_id = ? AND NOT (b.issuer = ? AND b.subject = ?)`, org, user.ID, c.Issuer, c.Subject)
+	if err == nil && others > 0 {
+		err = &catalog.SubjectRefusedError{Reason: catalog.SubjectOther, User: user.ID}
 	}
 	if err == nil && role != "" {
-		err = needsNoConfirmation(ctx, tx, org, found.User.ID, role)
+		err = needsNoConfirmation(ctx, session, org, user.ID, role)
 	}
-	if err != nil {
-		return found, err
-	}
-	found.Bound, err = s.insertBinding(ctx, tx, catalog.NewIdentityBinding{Org: org, User: found.User.ID, Issuer: c.Issuer, Subject: c.Subject,
-		Method: c.Method})
-	return found, err
+	return user, err
 }
 
 // needsNoConfirmation returns a [*catalog.SubjectRefusedError] for the owner, and for a member whose
 // role is above the highest one of the organisation's single sign-on.
-func needsNoConfirmation(ctx context.Context, tx sqldb.Session, org catalog.OrgID, user catalog.UserID, role catalog.Role) error {
+func needsNoConfirmation(ctx context.Context, session sqldb.Session, org catalog.OrgID, user catalog.UserID,
+	role catalog.Role) error {
 	most := catalog.RoleBuilder // without single sign-on
-	config, err := ssoConfig(ctx, tx, org)
+	config, err := ssoConfig(ctx, session, org)
 	switch {
 	case err == nil:
 		most = config.MaxRole
 	case !errors.Is(err, catalog.ErrNotFound):
 		return err
 	}
-	owned, err := sqldb.One(ctx, tx, sqldb.Value[int64], "SELECT COUNT(*) FROM organisations o WHERE o.id = ? AND o.owner_user_id = ?",
+	owned, err := sqldb.One(ctx, session, sqldb.Value[int64], "SELECT COUNT(*) FROM organisations o WHERE o.id = ? AND o.owner_user_id = ?",
 		org, user)
 	if err == nil && (owned > 0 || !most.Includes(role)) {
 		err = &catalog.SubjectRefusedError{Reason: catalog.SubjectUnconfirmed, User: user}

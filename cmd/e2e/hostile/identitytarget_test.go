@@ -128,7 +128,8 @@ func (w *identityTarget) state(t *testing.T) map[string]string {
 		out[path] = fmt.Sprint(r.Status, string(r.Body))
 	}
 	for _, table := range []string{"users", "memberships", "passwords", "organisations", "api_keys", "oauth_clients", "invitations",
-		"sso_configs", "email_domains", "provider_apps", "provider_links", "identity_bindings", "analysis_providers", "browser_sessions", "signing_keys",
+		"sso_configs", "email_domains", "provider_apps", "provider_links", "identity_bindings", "analysis_providers",
+		"browser_sessions", "signing_keys",
 		"token_sessions WHERE revoked_at IS NULL AND client_id = ''"} {
 		n, err := sqldb.One(t.Context(), w.store.DB().Read(), sqldb.Value[int64], "SELECT count(*) FROM "+table)
 		require.NoError(t, err)

@@ -68,7 +68,9 @@ func TestTokensOfOtherIssuersAreBoundToOneMember(t *testing.T) {
 	require.Equal(t, "not_owner", code)
 
 	s.Admin.OK("DELETE", identities+"/"+bound.JSON(t)["id"].(string), nil)
-	harness.Within(t, "the end of a released identity", func() bool { return me("s-boss", "boss@acme.example").Status == http.StatusUnauthorized })
+	harness.Within(t, "the end of a released identity", func() bool {
+		return me("s-boss", "boss@acme.example").Status == http.StatusUnauthorized
+	})
 	counted := s.Admin.OK("DELETE", base+"/identities?issuer="+issuer+"&dry_run=true", nil)
 	require.Equal(t, map[string]any{"dry_run": true, "released": 2.0}, counted)
 	is(ana, "s-ana", "ana@acme.example")

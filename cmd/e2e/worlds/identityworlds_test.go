@@ -115,7 +115,8 @@ func (w *identityWorlds) asks(h hidden) (asks []harness.Ask) {
 		add("GET", path, nil)
 	}
 	for _, tail := range []string{"", "/users", "/users?pageSize=1", "/users/" + w.other, "/users/" + w.other + "/attributes",
-		"/users/" + w.other + "/effective-policies", "/users/" + w.other + "/identities", "/invitations", "/invitations/" + h.invitation, "/clients", "/clients/" + h.client,
+		"/users/" + w.other + "/effective-policies", "/users/" + w.other + "/identities",
+		"/invitations", "/invitations/" + h.invitation, "/clients", "/clients/" + h.client,
 		"/service-accounts", "/service-accounts/" + h.account, "/sso", "/provider-apps", "/provider-apps/provider_two", "/provider-links",
 		"/provider-apps/provider_one/link", "/workspaces", "/workspaces/" + h.workspace, "/workspaces/" + h.workspace + "/members", "/audit",
 		"/policies", "/domains"} {
