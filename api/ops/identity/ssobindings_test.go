@@ -48,6 +48,7 @@ func TestAnotherSubjectIsNotThePersonWithTheAddress(t *testing.T) {
 // browserOf signs a browser in at the server's own pages, and returns its cookie.
 func (w *ssoWorld) browserOf(of session.Session) string {
 	w.Helper()
+	of.ID = uuid.Nil
 	of.ExpiresAt = w.clock().Add(time.Hour)
 	created, err := w.signIns.CreateSession(w.Context(), of)
 	require.NoError(w, err)
@@ -95,6 +96,8 @@ func TestMembersConfirmThemselves(t *testing.T) {
 		"somebody else": w.withPassword(catalog.UserID(nina.User.String())),
 		"a single sign-on of another organisation": w.browserOf(session.Session{User: owner, Org: uuid.MustParse(string(theirs)),
 			Method: session.MethodSSO, Issuer: "https://other.example", Subject: "owner"}),
+		"a single sign-on of an earlier release, by the address alone": w.browserOf(session.Session{User: owner,
+			Org: uuid.MustParse(string(w.org)), Method: session.MethodSSO, Issuer: w.provider.Issuer(), Subject: "nina"}),
 	} {
 		_, own, err := w.confirmations.Pending(t.Context(), binding.Request{Proposal: proposal, Browser: browser})
 		require.NoError(t, err)
@@ -120,6 +123,11 @@ func TestMembersConfirmThemselves(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, owner, s.User)
 
+	// A single sign-on of the person confirms another account of the person.
+	second := binding.Request{Proposal: w.proposal("second", "owner@acme.example"), Browser: w.browserOf(s)}
+	_, err = w.confirmations.Confirm(t.Context(), second)
+	require.NoError(t, err)
+
 	late := w.proposal("another", "owner@acme.example")
 	w.advance(binding.ProposalLife)
 	_, err = w.confirmations.Confirm(t.Context(), binding.Request{Proposal: late, Browser: w.withPassword(w.owner)})
@@ -137,6 +145,13 @@ func TestRefusalsDoNotTellWhoIsBound(t *testing.T) {
 	_, unbound := w.signInAs("mallory", "owner@acme.example")
 	require.Equal(t, bound.Error(), unbound.Error())
 	requireRefused(t, "identity_not_confirmed", bound)
+}
+
+func TestSubjectsThatCannotBeStoredAreRefused(t *testing.T) {
+	w := newSSOWorld(t)
+	w.setUp()
+	_, err := w.signInAs("a\x00b", "person@acme.example")
+	requireRefused(t, "token_invalid", err)
 }
 
 func TestChangedAddressesAreAudited(t *testing.T) {

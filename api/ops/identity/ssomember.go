@@ -95,6 +95,8 @@ func (s SSO) person(ctx context.Context, p pending, config catalog.SSOConfig, wh
 			return none, err
 		}
 		return none, &ConfirmationError{Proposal: proposal, Cause: refused}
+	case errors.Is(err, catalog.ErrInvalid):
+		return none, sso.Refused("token_invalid")
 	case err != nil:
 		return none, err
 	}

@@ -3,10 +3,12 @@ package identity_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
 // TestAnAddressSignsInOneSubject lets another account of the provider have the address of a member,
@@ -72,4 +74,31 @@ func TestAnAddressSignsInOneSubject(t *testing.T) {
 			return len(found["entries"].([]any)) > 0
 		})
 	}
+}
+
+// TestTheOwnerConfirmsTokens lets the owner use tokens of an issuer that names people by addresses.
+func TestTheOwnerConfirmsTokens(t *testing.T) {
+	t.Parallel()
+	foreign := harness.NewSigner(t)
+	const issuer = "https://foreign.example"
+	s := harness.Start(t, func(c *harness.Settings) {
+		c.Issuers = []config.Issuer{{URL: issuer, JWKSFile: foreign.File, EmailSubjects: true, Scopes: []string{"read"}}}
+	})
+	setPassword(t, s, owner, firstPassword)
+	token := func(subject, email string) string {
+		return foreign.Token(object{"iss": issuer, "aud": "lakewarden", "sub": subject, "email": email, "email_verified": true,
+			"org": s.Boot.OrganisationID, "exp": time.Now().Add(time.Hour).Unix()})
+	}
+	mine := token("owner", owner)
+	s.Client(mine, "").Call("GET", "/v1/me", nil).Problem(t, http.StatusUnauthorized)
+	b := harness.NewBrowser(t)
+	in := b.Submit(s.URL+"/signin?return_to=/confirm-identity", "email", owner, "password", firstPassword, "return_to", "/confirm-identity")
+	require.Equal(t, http.StatusOK, in.Status, "%s", in.Body)
+	for _, other := range []string{token("ana", "ana@acme.example"), "a.b.c"} {
+		refused := b.Submit(s.URL+"/confirm-identity", "token", other)
+		require.Contains(t, []int{http.StatusForbidden, http.StatusUnprocessableEntity}, refused.Status, "%s", refused.Body)
+	}
+	done := b.Submit(s.URL+"/confirm-identity", "token", mine)
+	require.Equal(t, http.StatusOK, done.Status, "%s", done.Body)
+	require.Equal(t, s.Boot.UserID, s.Client(mine, "").OK("GET", "/v1/me", nil)["userId"])
 }

@@ -46,6 +46,7 @@ var ErrOther = fault.New("forbidden", "not signed in as the user with the addres
 // Store is the part of the catalog that [Confirmations] uses.
 type Store interface {
 	User(ctx context.Context, user catalog.UserID) (catalog.User, error)
+	IdentityBinding(ctx context.Context, org catalog.OrgID, issuer, subject string) (catalog.IdentityBinding, error)
 	BindIdentity(ctx context.Context, binding catalog.NewIdentityBinding) (catalog.IdentityBinding, error)
 }
 
@@ -100,7 +101,15 @@ func (c Confirmations) signedIn(ctx context.Context, r Request, p Proposal) erro
 	if elsewhere || of.User.String() != string(p.User) {
 		return ErrOther
 	}
-	return nil
+	if of.Method != session.MethodSSO {
+		return nil
+	}
+	// A session of an earlier release may have found the user by the address alone.
+	bound, err := c.Store.IdentityBinding(authz.System(ctx, "identity confirmation"), p.Org, of.Issuer, of.Subject)
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && bound.User != p.User {
+		return ErrOther
+	}
+	return err
 }
 
 // Confirm binds the subject of the browser's proposal, and returns the proposal. It returns

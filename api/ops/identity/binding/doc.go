@@ -8,5 +8,5 @@
 //   - A member confirms with a session of their own, in the browser that has proved the subject, or
 //     with a token of the subject. A link or a name alone confirms nothing.
 //   - A session by the single sign-on of another organisation confirms nothing: its provider
-//     decides who signs in there.
+//     decides who signs in there. Neither does one whose own subject is not bound.
 package binding
