@@ -144,12 +144,15 @@ func fuzzTargets(s *harness.Server) targets {
 		"parents": []any{map[string]any{"value": "a", "children": []any{"b"}}}}).JSON(s.T)
 	parent := shared["allowed_values"].([]any)[0].(map[string]any)["id"].(string)
 	child := shared["lookup"].(map[string]any)["mappings"].(map[string]any)["a"].([]any)[0].(map[string]any)["id"].(string)
+	other := s.Member("other@acme.example", "viewer", nil).User
+	bound := s.Admin.Call(http.MethodPost, org+"/users/"+other+"/identities", map[string]any{"issuer": "https://id.example", "subject": "x"})
 	out := targets{
 		"column_name": "name", "domain_id": shared["id"].(string), "id": parent, "child_id": child,
 		"catalog": "lake", "schema": s.Schema, "table_name": "events",
 		"column": "name", "name": "positive", "domain": "acme.example",
 		"org_id": s.Boot.OrganisationID, "organisation_id": s.Boot.OrganisationID,
-		"user_id":      s.Member("other@acme.example", "viewer", nil).User,
+		"user_id":      other,
+		"identity_id":  bound.JSON(s.T)["id"].(string),
 		"config_id":    config("fuzzed"),
 		"operation_id": s.Admin.OK(http.MethodPost, "/v1/queries", map[string]any{"sql": "SELECT 1"})["id"].(string),
 		"table_id":     s.Admin.OK(http.MethodGet, table, nil)["tableId"].(string),
