@@ -48,9 +48,8 @@ func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
 // session of another organisation, for a password where single sign-on is required, and for
 // a single sign-on that the organisation has ended: its configuration is gone or names
 // another issuer, the domain of the user's e-mail address is no longer verified, or the subject
-// is not bound to the user. Other
-// errors are those of the catalog; if it is unavailable, they also wrap
-// [auth.ErrUnavailable].
+// is not bound to the user. Other errors are those of the catalog; if it is unavailable, they
+// also wrap [auth.ErrUnavailable].
 func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) (auth.Role, error) {
 	if of.Org != uuid.Nil && of.Org != org {
 		return "", &AccessError{"forbidden", "the session is limited to another organisation", org}
