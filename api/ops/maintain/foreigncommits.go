@@ -262,8 +262,9 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 	f.Metrics.checked.WithLabelValues("broken").Inc() // last: who sees it finds the rest
 }
 
-// ForeignMetrics counts checks after commits of other writers. Their labels name no table,
-// and they count rules, not rows: reading metrics needs no credential.
+// ForeignMetrics counts checks after commits of other writers. Their labels name no table. Their values
+// depend on the contents of tables: who may write to a bucket could ask for values of a table that a
+// domain refers to. They are for operators only.
 type ForeignMetrics struct{ checked, violations, lost *prometheus.CounterVec }
 
 // NewForeignMetrics registers lakewarden_foreign_commits_checked_total{outcome},

@@ -3,6 +3,7 @@ package harness
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -83,10 +84,23 @@ func WorkerProcesses(t testing.TB) []string {
 	return workers
 }
 
+// MetricsURL returns the base URL of /metrics: that of the server, or of the address that
+// LAKEWARDEN_METRICS_ADDR sets.
+func (s *Server) MetricsURL(t testing.TB) string {
+	t.Helper()
+	for line := range strings.Lines(s.Log.String()) {
+		var entry struct{ Msg, Address string }
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving metrics" {
+			return "http://" + entry.Address
+		}
+	}
+	return s.URL
+}
+
 // Metric reads one sample of /metrics.
 func (s *Server) Metric(t testing.TB, sample string) float64 {
 	t.Helper()
-	resp, err := http.Get(s.URL + "/metrics")
+	resp, err := http.Get(s.MetricsURL(t) + "/metrics")
 	require.NoError(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {

@@ -1,7 +1,6 @@
 package operation_test
 
 import (
-	"encoding/json"
 	"net"
 	"net/http"
 	"strings"
@@ -17,15 +16,7 @@ func TestMetricsCanHaveTheirOwnAddress(t *testing.T) {
 
 	s := harness.Start(t, func(c *harness.Settings) { c.MetricsAddr = "127.0.0.1:0" })
 	s.Admin.Call("GET", "/metrics", nil).Problem(t, 404)
-	address := ""
-	for line := range strings.Lines(s.Log.String()) {
-		var entry struct{ Msg, Address string }
-		require.NoError(t, json.Unmarshal([]byte(line), &entry))
-		if entry.Msg == "serving metrics" {
-			address = entry.Address
-		}
-	}
-	there := &harness.Client{T: t, URL: "http://" + address}
+	there := &harness.Client{T: t, URL: s.MetricsURL(t)}
 	r := there.Call("GET", "/metrics", nil)
 	require.Equal(t, 200, r.Status)
 	require.Contains(t, string(r.Body), "lakewarden_http_request_seconds")
@@ -34,7 +25,7 @@ func TestMetricsCanHaveTheirOwnAddress(t *testing.T) {
 	}
 	require.Equal(t, 405, there.Call("POST", "/metrics", nil).Status)
 	s.Stop()
-	_, err := net.Dial("tcp", address)
+	_, err := net.Dial("tcp", strings.TrimPrefix(there.URL, "http://"))
 	require.Error(t, err, "it ends with the server")
 	http.DefaultClient.CloseIdleConnections()
 

@@ -1,6 +1,7 @@
 package write_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // another writer are found without a request.
 func TestForeignCommitsAreChecked(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, nil)
+	s := harness.Start(t, func(c *harness.Settings) { c.MetricsAddr = "127.0.0.1:0" })
 	const rows = `SELECT i AS id, 'n' || i AS name FROM range(3) t(i)`
 	columns := []column{{"id", "long"}, {"name", "string"}}
 	keyed, plain := s.Table("keyed", rows, nil, columns...), s.Table("plain", rows, nil, columns...)
@@ -44,8 +45,9 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 	require.Equal(t, []float64{0, 0, 0}, []float64{checked("held"), checked("failed"), checked("dropped")})
 	id := s.Admin.OK("GET", s.TablePath("keyed"), nil)["tableId"].(string)
 	require.Regexp(t, `"msg":"another writer broke rules of a table","table_id":"`+id+`"`, s.Log.String())
+	operator := &harness.Client{T: t, URL: s.MetricsURL(t)}
 	for _, name := range []string{"keyed", id} {
-		require.NotContains(t, string(s.Admin.Call("GET", "/metrics", nil).Body), name)
+		require.NotContains(t, string(operator.Call("GET", "/metrics", nil).Body), name)
 	}
 
 	// A table that keeps its rules is checked too.
@@ -74,4 +76,25 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 	require.Eventually(t, func() bool { return checked("broken") == 2 }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, []float64{1, 1, 0, 1}, []float64{broken("primary_key"), broken("unique"), broken("check"), broken("domain")})
 	require.Equal(t, []float64{2, 0, 0}, []float64{checked("held"), checked("failed"), checked("dropped")})
+}
+
+// TestMetricsForEverybodySayNothingOfRows checks that /metrics at the address of the API, which
+// needs no credential, does not tell what checks after commits of other writers found: a person who
+// may write to a bucket could ask for values of hidden rows with them.
+func TestMetricsForEverybodySayNothingOfRows(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, nil)
+	const rows = `SELECT i AS id FROM range(3) t(i)`
+	s.Table("secret", rows, nil, column{"id", "long"})
+	guess := s.Table("guess", rows, nil, column{"id", "long"})
+	s.Admin.OK("PUT", s.TablePath("guess")+"/columns/id/domain/reference",
+		object{"table_path": "lake." + s.Schema + ".secret", "table_name": "secret", "column": "id"})
+	s.Admin.OK("PUT", s.TablePath("guess")+"/columns/id/settings", object{"isUnique": true})
+	harness.CommitFirstFileAgain(t, guess, "Apache-Spark/4.0.0", true)
+	require.Equal(t, 6.0, s.Admin.Count(s.Schema+".guess"))
+	require.Eventually(t, func() bool { return strings.Contains(s.Log.String(), "another writer broke rules of a table") },
+		time.Minute, 20*time.Millisecond)
+	reply := s.Admin.Call("GET", "/metrics", nil)
+	require.Equal(t, 200, reply.Status)
+	require.False(t, strings.Contains(string(reply.Body), "lakewarden_foreign_"))
 }

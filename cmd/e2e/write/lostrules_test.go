@@ -41,7 +41,7 @@ func state(t *testing.T, c *harness.Client, path, kind, name string) object {
 func TestLostRulesHoldOn(t *testing.T) {
 	t.Parallel()
 	python := harness.DeltaPython(t)
-	s := harness.Start(t, nil)
+	s := harness.Start(t, func(c *harness.Settings) { c.MetricsAddr = "127.0.0.1:0" })
 	lost := func(outcome string) float64 {
 		return s.Metric(t, `lakewarden_foreign_lost_rules_total{outcome="`+outcome+`"}`)
 	}

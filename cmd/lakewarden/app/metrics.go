@@ -14,6 +14,16 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
 
+// operatorMetrics returns the registry of metrics whose values depend on the contents of tables:
+// that of all metrics if they are served to operators only, and otherwise one that is not served.
+// Everybody may read /metrics at the address of the API.
+func operatorMetrics(address string, registry *prometheus.Registry) *prometheus.Registry {
+	if address == "" {
+		return prometheus.NewRegistry()
+	}
+	return registry
+}
+
 // serveMetrics serves /metrics on a separate address, if one is set. It ends with the
 // service, after the drain, so that metrics show the drain.
 func serveMetrics(ctx context.Context, address string, registry *prometheus.Registry, log *slog.Logger, parts *lifecycle.Group) error {

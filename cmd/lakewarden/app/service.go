@@ -164,7 +164,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	// Commits of other writers are checked against the rules of their tables.
 	foreign := &maintain.ForeignCommits{
 		Store: store, Lake: data, Tables: queries.Tables, Domains: write.NewDomains(store, queries.Tables),
-		Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
+		Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(operatorMetrics(settings.MetricsAddr, registry)),
+		Logger: log,
 	}
 	foreign.Watch()
 	tables, discovery := queries.Tables, storageops.Discovery{Store: store, Lake: data, Logs: storageops.NewKnownLogs(),
