@@ -151,6 +151,13 @@ func TestRulesAreCheckedAfterDefaults(t *testing.T) {
 	editor := s.Member("ed@acme.example", "editor", nil)
 	editor.Write(path+"/rows", harness.RowsOf(object{"id": 3}))
 	require.Equal(t, list{list{3.0, "eu", 5.0, "hidden"}}, s.Admin.Rows("SELECT id, region, pay, secret FROM "+s.Schema+".t WHERE id = 3"))
+	s.Admin.Write(path+"/rows/update", object{"where": "id = 3", "set": object{"pay": "6", "secret": "'own'"}})
+	_, updated, _ := editor.Write(path+"/rows/merge", harness.RowsOf(object{"id": 3}, object{"id": 5}))
+	require.InDelta(t, 1, updated, 0)
+	require.Equal(t, list{list{3.0, "eu", 6.0, "own"}, list{5.0, "eu", 5.0, "hidden"}},
+		s.Admin.Rows("SELECT id, region, pay, secret FROM "+s.Schema+".t WHERE id IN (3, 5) ORDER BY id"),
+		"a changed row keeps its values, an added one has the defaults, of hidden and masked columns, too")
+	require.Equal(t, list{list{5.0, "eu", nil}}, editor.Rows("SELECT * FROM "+s.Schema+".t WHERE id = 5"))
 	s.Admin.OK("PATCH", path+"/columns/region", object{"default": "'us'"})
 	editor.Call("POST", path+"/rows", harness.RowsOf(object{"id": 4})).Problem(t, 403)
 	editor.Write(path+"/rows", harness.RowsOf(object{"id": 4, "region": "eu"}))
