@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/engine"
@@ -40,9 +41,27 @@ func NoteDropped(alter *delta.Alteration, snap *delta.Snapshot, f delta.Field) e
 }
 
 // NoteDroppedBefore records in alter, which starts from another version, the columns
-// that snap lists as dropped.
-func NoteDroppedBefore(alter *delta.Alteration, snap *delta.Snapshot) error {
-	return noteDropped(alter, droppedColumns(snap)...)
+// that snap lists as dropped, and those of snap that end with the change.
+func NoteDroppedBefore(alter *delta.Alteration, snap, target *delta.Snapshot) error {
+	names, list := fieldNames(target), droppedColumns(snap)
+	for _, f := range snap.Schema().Fields {
+		if file := fileName(snap, f); names[file] == "" {
+			list = append(list, droppedColumn{f.Name, file})
+		}
+	}
+	return noteDropped(alter, list...)
+}
+
+// DroppedUnderOtherNames returns the last names of columns that head lists as dropped and that
+// target, another version, has under other names.
+func DroppedUnderOtherNames(head, target *delta.Snapshot) (last []string) {
+	names := fieldNames(target)
+	for _, d := range droppedColumns(head) {
+		if name, ok := names[d.File]; ok && !strings.EqualFold(name, d.Name) {
+			last = append(last, d.Name)
+		}
+	}
+	return last
 }
 
 func noteDropped(alter *delta.Alteration, more ...droppedColumn) error {
@@ -71,7 +90,7 @@ func (v tableVersion) dropped() (out []engine.Column) {
 	if v.snap == v.head || len(list) == 0 {
 		return nil
 	}
-	names, historical := v.historicalFields(), lake.Columns(v.snap)
+	names, historical := fieldNames(v.snap), lake.Columns(v.snap)
 	for _, d := range list {
 		i := slices.IndexFunc(historical, func(c engine.Column) bool { return c.Name == names[d.File] })
 		if i >= 0 {

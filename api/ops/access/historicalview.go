@@ -51,7 +51,7 @@ func (v tableVersion) historicalRows(policies policySet) policySet {
 // currentColumns returns the columns of the newest version whose fields the historical
 // version has, with their historical types, and their historical names.
 func (v tableVersion) currentColumns() (columns []engine.Column, then map[string]string) {
-	names, then := v.historicalFields(), map[string]string{}
+	names, then := fieldNames(v.snap), map[string]string{}
 	historical := lake.Columns(v.snap)
 	for _, f := range v.head.Schema().Fields {
 		name, ok := names[fileName(v.head, f)]
@@ -81,7 +81,7 @@ func (v tableVersion) uncertain() uncertainty {
 // historicalNames returns the columns that the newest version hides and masks, or would
 // if they had not been dropped, by their historical names.
 func (v tableVersion) historicalNames(newest sqlfilter.Filter) (hidden []string, masks map[string]string) {
-	names := v.historicalFields()
+	names := fieldNames(v.snap)
 	known := droppedColumns(v.head)
 	for _, f := range v.head.Schema().Fields {
 		known = append(known, droppedColumn{f.Name, fileName(v.head, f)})
@@ -102,12 +102,12 @@ func (v tableVersion) historicalNames(newest sqlfilter.Filter) (hidden []string,
 	return hidden, masks
 }
 
-// historicalFields returns the names of the historical version's fields by their names
-// in files, which never change.
-func (v tableVersion) historicalFields() map[string]string {
+// fieldNames returns the names of a version's fields by their names in files, which never
+// change.
+func fieldNames(snap *delta.Snapshot) map[string]string {
 	names := map[string]string{}
-	for _, f := range v.snap.Schema().Fields {
-		names[fileName(v.snap, f)] = f.Name
+	for _, f := range snap.Schema().Fields {
+		names[fileName(snap, f)] = f.Name
 	}
 	return names
 }

@@ -163,7 +163,7 @@ func (r ruled) built(column string) (out catalog.FieldErrors) {
 
 // moved returns the columns that a policy names and that are other columns at another version of
 // the table: the policy would govern another column there, or none, or one that the table does
-// not have now.
+// not have now. A policy also governs a dropped column by its last name.
 func (o Rules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out catalog.FieldErrors, err error) {
 	policies, err := o.Tables.PoliciesAbout(ctx, r.table)
 	if err != nil {
@@ -191,6 +191,13 @@ func (o Rules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out 
 		for _, p := range policies {
 			if access.PolicyNames(p.PolicySpec, f.Name) && !outlasts(p) {
 				out = append(out, dependantPolicy(p, "names the column "+f.Name+", which only that version has"))
+			}
+		}
+	}
+	for _, last := range access.DroppedUnderOtherNames(r.snap, target) {
+		for _, p := range policies {
+			if access.PolicyNames(p.PolicySpec, last) {
+				out = append(out, dependantPolicy(p, "names the dropped column "+last+", which has another name there"))
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func (o Rules) sameRules(ctx context.Context, now, then ruled) (none action.Meta
 		err = alter.Annotate(schema, properties)
 	}
 	if err == nil {
-		err = access.NoteDroppedBefore(alter, now.snap)
+		err = access.NoteDroppedBefore(alter, now.snap, then.snap)
 	}
 	if err != nil {
 		return none, err

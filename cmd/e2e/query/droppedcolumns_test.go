@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,7 +63,52 @@ func TestDroppedColumnStaysHiddenInHistoricalVersions(t *testing.T) {
 		require.Contains(t, string(s.Admin.Query("SELECT * FROM "+from).Body), "SECRET")
 		s.Admin.OK("DELETE", path+"/columns/"+name, nil)
 		kept()
+
+		// Under its earlier name, the column would be there for everybody.
+		code, fields = s.Admin.Call("POST", path+"/restore", object{"version": first}).Problem(t, 409)
+		require.Equal(t, "column_in_use policies", code+" "+strings.Join(fields, " "))
+		kept()
 	}
+}
+
+// TestColumnThatARestoreDroppedStaysHidden checks that a policy of every table about a column's
+// last name applies to its earlier names, too, if the column ended with a restore.
+func TestColumnThatARestoreDroppedStaysHidden(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	s.Table("ended", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
+	path, from := s.TablePath("ended"), s.Schema+".ended"
+	before := s.Admin.Version(path)
+	s.Admin.OK("POST", path+"/columns", object{"name": "tax", "type": "string"})
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 9, "tax": "SECRET"}))
+	written := s.Admin.Version(path)
+	s.Admin.OK("PATCH", path+"/columns/tax", object{"name": "last_of_ended"})
+	s.Admin.OK("POST", path+"/restore", object{"version": before})
+	s.Rule("cls", "", "last_of_ended", harness.ViewersNot)
+	viewer := s.Member("ended@acme.example", "viewer", nil)
+	for version := written; version <= written+1; version++ {
+		at := fmt.Sprintf("SELECT * FROM %s AT (VERSION => %.0f)", from, version)
+		seen := viewer.Query(at)
+		require.Equal(t, 200, seen.Status, "%s", seen.Body)
+		require.NotContains(t, string(seen.Body), "SECRET", "version %v", version)
+		require.Contains(t, string(s.Admin.Query(at).Body), "SECRET")
+	}
+	code, _ := s.Admin.Call("POST", path+"/restore", object{"version": written}).Problem(t, 409)
+	require.Equal(t, "column_in_use", code)
+}
+
+// TestRowPolicyOfADroppedColumnPreventsItsReturn checks that a column does not come back under
+// another name than that by which a row policy of every table names it.
+func TestRowPolicyOfADroppedColumnPreventsItsReturn(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	path := s.Regional("decided")
+	first := s.Admin.Version(path)
+	s.Admin.OK("PATCH", path+"/columns/tenant", object{"name": "last_of_decided"})
+	s.Admin.OK("DELETE", path+"/columns/last_of_decided", nil)
+	s.Policy("", "last_of_decided", `{"effect":"forbid","subject":{"role":"viewer"},"condition":{"op":"eq","value":"a"}}`)
+	code, fields := s.Admin.Call("POST", path+"/restore", object{"version": first}).Problem(t, 409)
+	require.Equal(t, "column_in_use policies", code+" "+strings.Join(fields, " "))
 }
 
 // TestColumnOfARowPolicyIsNotDropped checks that a column that decides rows cannot be
