@@ -15,6 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/memo"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/sessions"
@@ -65,7 +66,8 @@ type rowsQuery struct {
 // FindRows runs the query in the caller's own session, under the caller's policies. take
 // reads the result, whose columns are the position of a file in the list, the row in the
 // file, and the values; it is called again if the statement is started again. The caller's
-// session is free when FindRows returns. Errors are those of [Service.Run].
+// session is free when FindRows returns. Expressions that read a table in a subquery require the
+// scope of statements. Errors are those of [Service.Run].
 func (o *Service) FindRows(ctx context.Context, q RowsQuery, take func(engine.Result) error) (FoundRows, error) {
 	a := q.Table.Caller()
 	view, err := memo.NewEpochView(ctx, o.Store)
@@ -218,6 +220,11 @@ func (o *Service) positionRelations(ctx context.Context, statement *sqlguard.Que
 		}
 		var err error
 		if out[i], err = p.Table.PositionRelation(o.Limits.CopyBytes, p.positions); err != nil {
+			return nil, err
+		}
+	}
+	if len(others) > 0 { // a subquery reads as a statement does
+		if err := p.actor.Require(auth.ScopeTablesQuery); err != nil {
 			return nil, err
 		}
 	}

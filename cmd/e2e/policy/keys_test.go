@@ -355,3 +355,37 @@ func TestChangesCountFromTheNextStatementOn(t *testing.T) {
 		soonRefused(ana)
 	}
 }
+
+// TestSubqueriesOfChangesNeedTheScopeOfStatements checks that a key for changes of rows does not
+// read other tables with the condition or the values of a change.
+func TestSubqueriesOfChangesNeedTheScopeOfStatements(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	path := s.Create("orders", nil, harness.Col("id", "long"), harness.Col("note", "string"))
+	s.Create("pay", nil, harness.Col("amount", "long"))
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1}, object{"id": 2}))
+	s.Admin.Write(s.TablePath("pay")+"/rows", harness.RowsOf(object{"amount": 7}))
+	changer, _ := s.Admin.NewKey(object{"scopes": list{"rows:update", "rows:delete"}})
+	reader, _ := s.Admin.NewKey(object{"scopes": list{"rows:update", "rows:delete", "tables:query"}})
+	amount := "(SELECT max(amount) FROM " + s.Schema + ".pay)"
+	for _, where := range []string{
+		amount + " = 7", amount, "EXISTS (SELECT 1 FROM " + s.Schema + ".missing)",
+		"EXISTS (SELECT 1 FROM information_schema.tables)", "id IN (SELECT id FROM " + s.Schema + ".orders)",
+	} {
+		for _, r := range []harness.Reply{
+			changer.Call("POST", path+"/rows/delete", object{"where": where}),
+			changer.Call("POST", path+"/rows/delete?dry_run=true", object{"where": where}),
+			changer.Call("POST", path+"/rows/update", object{"where": where, "set": object{"note": "'x'"}}),
+		} {
+			code, fields := r.Problem(t, 403)
+			require.Equal(t, "insufficient_scope scope", code+" "+strings.Join(fields, " "), where)
+			require.Contains(t, string(r.Body), "tables:query")
+		}
+	}
+	set := object{"where": "id = 1", "set": object{"note": "CAST(" + amount + " AS VARCHAR)"}}
+	changer.Call("POST", path+"/rows/update", set).Problem(t, 403)
+	reader.Write(path+"/rows/update", set)
+	reader.Write(path+"/rows/delete", object{"where": "id = 2 AND " + amount + " = 7"})
+	changer.Write(path+"/rows/update", object{"where": "id < 5", "set": object{"id": "id + 1"}})
+	require.Equal(t, list{list{2.0, "7"}}, s.Admin.Rows("SELECT id, note FROM "+s.Schema+".orders"))
+}
