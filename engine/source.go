@@ -122,6 +122,28 @@ type FileGroup struct {
 	Partition map[string]*string
 	// Paths are relative to the table's location, with slashes, decoded.
 	Paths []string
+	// Stamps are those of the files in the order of Paths; nil if they are unknown.
+	Stamps []FileStamp
+}
+
+// FileStamp is what the log of a table says of a file. A file that was replaced under its name, and
+// entered in the log again, has another one.
+type FileStamp struct {
+	// Size is in bytes, and Modified in milliseconds since the epoch.
+	Size, Modified int64
+}
+
+// Add adds a file with a known stamp. The group must not hold files with unknown ones.
+func (g *FileGroup) Add(path string, stamp FileStamp) {
+	g.Paths, g.Stamps = append(g.Paths, path), append(g.Stamps, stamp)
+}
+
+// Stamp returns the stamp of the file with the given number in the group, zero if it is unknown.
+func (g FileGroup) Stamp(i int) FileStamp {
+	if i < len(g.Stamps) {
+		return g.Stamps[i]
+	}
+	return FileStamp{}
 }
 
 // DeletedRows are the deleted rows of one file of a list.
@@ -201,6 +223,11 @@ func (l *FileList) address() string {
 		h.number(len(g.Paths))
 		for _, p := range g.Paths {
 			h.text(p)
+		}
+		h.number(len(g.Stamps))
+		for _, s := range g.Stamps {
+			h.number(int(s.Size))
+			h.number(int(s.Modified))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

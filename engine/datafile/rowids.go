@@ -125,13 +125,13 @@ func (r *RowIDs) perFile(list *engine.FileList, partitions bool) []engine.FileGr
 	files := r.files()
 	var groups []engine.FileGroup
 	for _, g := range list.Groups {
-		for _, path := range g.Paths {
+		for i, path := range g.Paths {
 			add := files[path].Add
 			values := map[string]*string{r.baseID: formatID(add.BaseRowID), r.addVersion: formatID(add.DefaultRowCommitVersion)}
 			if partitions {
 				maps.Copy(values, g.Partition)
 			}
-			groups = append(groups, engine.FileGroup{Partition: values, Paths: []string{path}})
+			groups = append(groups, engine.FileGroup{Partition: values, Paths: []string{path}, Stamps: []engine.FileStamp{g.Stamp(i)}})
 		}
 	}
 	return groups

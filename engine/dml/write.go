@@ -200,9 +200,9 @@ func restrict(list *engine.FileList, keep func(number int, path string) bool) *e
 	number := 0
 	for _, g := range list.Groups {
 		selected := engine.FileGroup{Partition: g.Partition}
-		for _, p := range g.Paths {
+		for i, p := range g.Paths {
 			if keep(number, p) {
-				selected.Paths = append(selected.Paths, p)
+				selected.Add(p, g.Stamp(i))
 			}
 			number++
 		}

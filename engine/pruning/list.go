@@ -104,7 +104,8 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 			place[of] = n
 			groups = append(groups, engine.FileGroup{Partition: x.constants(of)})
 		}
-		groups[n].Paths = append(groups[n].Paths, x.files[i].Name)
+		add := x.files[i].Add
+		groups[n].Add(x.files[i].Name, engine.FileStamp{Size: add.Size, Modified: add.ModificationTime})
 	}
 	var ordered []engine.FileGroup
 	for _, of := range slices.SortedFunc(maps.Keys(place), x.byKey) {

@@ -246,9 +246,11 @@ func TestGroupsAreByValue(t *testing.T) {
 	snap := log{fields: field("id", "long") + "," + field("p", "timestamp"), partitions: `"p"`, adds: adds}.load(t)
 	list, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{})
 	require.True(t, ok)
+	stamp := engine.FileStamp{Size: 1, Modified: 1}
 	require.Equal(t, []engine.FileGroup{
-		{Partition: map[string]*string{"p": nil}, Paths: []string{"2.parquet", "3.parquet"}},
-		{Partition: map[string]*string{"p": ptr("2024-01-02 03:04:05+00")}, Paths: []string{"0.parquet", "1.parquet", "4.parquet"}},
+		{Partition: map[string]*string{"p": nil}, Paths: []string{"2.parquet", "3.parquet"}, Stamps: []engine.FileStamp{stamp, stamp}},
+		{Partition: map[string]*string{"p": ptr("2024-01-02 03:04:05+00")}, Paths: []string{"0.parquet", "1.parquet", "4.parquet"},
+			Stamps: []engine.FileStamp{stamp, stamp, stamp}},
 	}, list.Groups)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
 )
@@ -17,8 +18,8 @@ import (
 const maxChecked = 100_000
 
 // Checked remembers the files whose types fit the columns of their table. Only files without a
-// fault are remembered, because a file is never changed under its name, except by repairs. The zero
-// value is ready for use, and several instances may share it.
+// fault are remembered: they are repaired under their names. The zero value is ready for use, and
+// several instances may share it.
 type Checked struct {
 	mu    sync.Mutex
 	files map[checkedFile][]string
@@ -72,7 +73,7 @@ func (v *Views) checkFiles(s *fileScan, first *native.Description) error {
 		if err != nil {
 			return err
 		}
-		s.widened = append(slices.Clip(s.widened), widened...)
+		s.widen(widened)
 		for _, n := range form.files {
 			if keys != nil {
 				v.checked.add(keys[n], widened)
@@ -102,13 +103,13 @@ func (v *Views) unknownFiles(s *fileScan) (unknown []int, keys []checkedFile) {
 	columns := s.digest()
 	keys = make([]checkedFile, len(s.paths))
 	for i, path := range s.literal {
-		keys[i] = keyOf(columns, path)
+		keys[i] = keyOf(columns, path, s.stamps[i])
 		widened, known := v.checked.widened(keys[i])
 		if !known {
 			unknown = append(unknown, i)
 			continue
 		}
-		s.widened = append(slices.Clip(s.widened), widened...)
+		s.widen(widened)
 	}
 	return unknown, keys
 }
@@ -129,16 +130,17 @@ func (s *fileScan) digest() []byte {
 	return h.Sum(nil)
 }
 
-// keyOf identifies a file for the columns with the given digest. A local file that was replaced, as
-// its size or time shows, has another key.
-func keyOf(columns []byte, path string) checkedFile {
-	text := append(slices.Clone(columns), path...)
+// keyOf identifies a file for the columns with the given digest. A file that was replaced has
+// another key: a local one, if its size or time shows it, a remote one, if the log does.
+func keyOf(columns []byte, path string, stamp engine.FileStamp) checkedFile {
 	if !sandbox.IsRemote(path) {
 		if info, err := os.Stat(path); err == nil {
-			text = binary.LittleEndian.AppendUint64(append(text, 0), uint64(info.Size()))
-			text = binary.LittleEndian.AppendUint64(text, uint64(info.ModTime().UnixNano()))
+			stamp = engine.FileStamp{Size: info.Size(), Modified: info.ModTime().UnixNano()}
 		}
 	}
+	text := append(append(slices.Clone(columns), path...), 0)
+	text = binary.LittleEndian.AppendUint64(text, uint64(stamp.Size))
+	text = binary.LittleEndian.AppendUint64(text, uint64(stamp.Modified))
 	sum := sha256.Sum256(text)
 	return checkedFile(sum[:16])
 }

@@ -1,8 +1,6 @@
 package scan
 
 import (
-	"slices"
-
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
@@ -24,7 +22,7 @@ func misread(t sqltype.Type) bool {
 
 // guarded reports whether the query hides comparisons of a column from the reader.
 func (s *fileScan) guarded(c engine.Column) bool {
-	return misread(c.Type) || slices.Contains(s.widened, c.Name)
+	return misread(c.Type) || s.widened[c.Name]
 }
 
 // guard returns the expression for the values of a column, which are value in a file. The

@@ -63,14 +63,16 @@ type fileScan struct {
 	stored    []engine.Column
 	value     []string
 	positions engine.PositionColumns
-	// widened names the columns whose files may hold another type, which is cast to the column's.
-	widened []string
+	// widened holds the columns whose files may hold another type, which is cast to the column's.
+	widened map[string]bool
 	// ids are the field ids of stored, if columns are found by id.
 	ids []int
 	// parts are the members of stored, and literal the unescaped paths, if files are to be
 	// inspected. inside is the result, nil for columns without members.
 	parts   [][]engine.FieldID
 	literal []string
+	// stamps are those of the files, in the order of paths.
+	stamps []engine.FileStamp
 	inside  []*part
 	// forms are the different schemas of the files, if parts is not nil.
 	forms []fileForm
@@ -88,8 +90,9 @@ type fileGroup struct {
 }
 
 func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
-	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: l.Widened,
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: map[string]bool{},
 		deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
+	s.widen(l.Widened)
 	constant := map[string]bool{}
 	for _, g := range l.Groups {
 		if len(g.Paths) == 0 {
@@ -103,6 +106,7 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 			}
 			group.paths[i] = path
 			s.literal = append(s.literal, location+"/"+p)
+			s.stamps = append(s.stamps, g.Stamp(i))
 		}
 		for name := range g.Partition {
 			constant[name] = true
@@ -139,6 +143,13 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 	}
 	s.renamed = l.Stored != nil
 	return s, s.check(len(constant))
+}
+
+// widen records columns that the reader converts.
+func (s *fileScan) widen(names []string) {
+	for _, name := range names {
+		s.widened[name] = true
+	}
 }
 
 // check refuses groups with values for different columns, and names that stand for two
