@@ -23,6 +23,17 @@ type Source struct {
 	Identity string
 	// Files is the list of data files to read. If it is nil, the engine reads the Delta log itself.
 	Files *FileList
+	// Checked, if Files is nil, are the data files whose types the engine checks before it reads the
+	// log. Partition values in it have no meaning. nil means that no file is checked.
+	Checked *FileList
+}
+
+// Lists returns Files, or else Checked.
+func (s Source) Lists() *FileList {
+	if s.Files != nil {
+		return s.Files
+	}
+	return s.Checked
 }
 
 // FileList is a list of data files that together hold every row of a table that the statement can

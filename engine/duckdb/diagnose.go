@@ -25,14 +25,14 @@ func (c *instance) diagnose(st engine.Statement, g *native.Guard, err error) err
 		sources = append(sources, b.Source)
 	}
 	for _, src := range sources {
-		if src.IsZero() || src.Files == nil {
+		if src.IsZero() || src.Lists() == nil {
 			continue
 		}
 		location, refused := c.confines.Locate(src.Location)
 		if refused != nil {
 			continue
 		}
-		if file, column := c.views.Diagnose(src.Files, location, e.Text, converted, g.Err); file != "" {
+		if file, column := c.views.Diagnose(src.Lists(), location, e.Text, converted, g.Err); file != "" {
 			out := *e
 			out.File, out.Column = file, column
 			if !e.Unreadable() {

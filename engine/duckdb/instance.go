@@ -171,6 +171,8 @@ func (c *instance) provide(sources []engine.Source, g *native.Guard) error {
 		add := c.attached.Add
 		if src.Files != nil {
 			add = c.views.Add
+		} else if err := c.views.Check(src.Checked, location); err != nil {
+			return err
 		}
 		if err := add(src, location); err != nil {
 			return err

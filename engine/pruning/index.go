@@ -65,6 +65,8 @@ type index struct {
 	// proved reports for each file whether its statistics prove that it holds every column.
 	proved []proof
 	full   *engine.FileList
+	// checked is the list of [CheckedFiles], nil until it is needed.
+	checked *engine.FileList
 	// deleted are the deleted rows by file. It is complete once vectorsRead is set.
 	deleted     map[string][]byte
 	vectorsRead bool

@@ -104,15 +104,22 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 			place[of] = n
 			groups = append(groups, engine.FileGroup{Partition: x.constants(of)})
 		}
-		add := x.files[i].Add
-		groups[n].Add(x.files[i].Name, engine.FileStamp{Size: add.Size, Modified: add.ModificationTime})
+		groups[n].Add(x.files[i].Name, stampOf(x.files[i]))
 	}
 	var ordered []engine.FileGroup
 	for _, of := range slices.SortedFunc(maps.Keys(place), x.byKey) {
 		ordered = append(ordered, groups[place[of]])
 	}
 	// Files that were written before a column was widened have another type.
-	list := engine.NewFileList(columns, x.widened == nil && x.wholeFiles(at), ordered)
+	list := x.described(engine.NewFileList(columns, x.widened == nil && x.wholeFiles(at), ordered))
+	if gone := x.deletedIn(ordered); len(gone) > 0 {
+		list = list.WithDeleted(gone)
+	}
+	return list, true
+}
+
+// described returns a list with what the log says of columns in files.
+func (x *index) described(list *engine.FileList) *engine.FileList {
 	if x.mapped != nil {
 		list = list.WithStored(x.mapped)
 	}
@@ -125,10 +132,33 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	if x.widened != nil {
 		list = list.WithWidened(x.widened)
 	}
-	if gone := x.deletedIn(ordered); len(gone) > 0 {
-		list = list.WithDeleted(gone)
+	return list
+}
+
+// CheckedFiles returns the files of a table that is read through its log, as [engine.Source.Checked].
+// It omits files whose names no list can express, and returns nil for a table that no list can
+// describe. The list is shared: callers must not change anything in it.
+func CheckedFiles(snap *delta.Snapshot, columns []engine.Column) *engine.FileList {
+	x := indexOf(snap)
+	if !x.listed || len(x.files) == 0 {
+		return nil
 	}
-	return list, true
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.checked == nil {
+		group := engine.FileGroup{Partition: x.constants(x.member[0])}
+		for _, f := range x.files {
+			if listable(f.Name) {
+				group.Add(f.Name, stampOf(f))
+			}
+		}
+		x.checked = x.described(engine.NewFileList(columns, false, []engine.FileGroup{group}))
+	}
+	return x.checked
+}
+
+func stampOf(f delta.File) engine.FileStamp {
+	return engine.FileStamp{Size: f.Add.Size, Modified: f.Add.ModificationTime}
 }
 
 // constants returns the values of the columns that the files of a group do not contain: the

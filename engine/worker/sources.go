@@ -73,7 +73,7 @@ func (s *sentSources) statement(st engine.WriteStatement) []byte {
 }
 
 func (s *sentSources) source(source engine.Source) sentSource {
-	if s == nil || source.Files == nil {
+	if s == nil || source.Lists() == nil {
 		return sentSource{Slot: noSlot, Source: encode(source)}
 	}
 	address := source.Database()

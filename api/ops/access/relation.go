@@ -93,6 +93,8 @@ func (v tableVersion) narrow(
 		}
 		if ok {
 			source.Files = files
+		} else {
+			source.Checked = pruning.CheckedFiles(v.snap, columns)
 		}
 		return source
 	}

@@ -47,6 +47,8 @@ func WholeSource(t catalog.LocatedTable, snap *delta.Snapshot) engine.Source {
 	source := Source(t, snap)
 	if files, ok := pruning.List(snap, Columns(snap), engine.Condition{}); ok {
 		source.Files = files
+	} else {
+		source.Checked = pruning.CheckedFiles(snap, Columns(snap))
 	}
 	return source
 }

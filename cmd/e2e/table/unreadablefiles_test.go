@@ -159,3 +159,46 @@ func asksOf(who *harness.Client, path, table, column string) map[string]harness.
 	}
 	return out
 }
+
+// TestFilesOfTablesReadThroughTheirLogsAreChecked checks that a table with more partitions than a
+// list of files holds is not read if a file has another type than its column.
+func TestFilesOfTablesReadThroughTheirLogsAreChecked(t *testing.T) {
+	t.Parallel()
+	store := s3test.Start(t)
+	bucket := store.Bucket(t)
+	s := harness.StartS3Server(t)
+	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, object{"workspaceId": s.Boot.WorkspaceID}))
+	columns := []column{{"id", "long"}, {"n", "long"}, {"p", "long"}}
+	rows := func(n string) string { return "SELECT i AS id, " + n + " AS n, i AS p FROM range(70) t(i)" }
+	for where, root := range map[string]string{s.Schema: s.Root, made["schema"].(string): store.Folder(bucket)} {
+		for name, n := range map[string]string{"text": "'7'", "rounded": "1.7::DOUBLE", "wide": "7::INTEGER"} {
+			dir := harness.WriteTable(t, filepath.Join(root, name), rows("7::BIGINT"), []string{"p"}, columns...)
+			other := t.TempDir()
+			written := harness.WriteFiles(t, other, "SELECT 40::BIGINT AS id, "+n+" AS n", engine.FileLayout{})
+			content, err := os.ReadFile(filepath.Join(other, written[0].Name))
+			require.NoError(t, err)
+			files, err := filepath.Glob(filepath.Join(dir, "*.parquet"))
+			require.NoError(t, err)
+			require.Len(t, files, 70)
+			require.NoError(t, os.WriteFile(files[40], content, 0o600))
+			for _, config := range s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].([]any) {
+				if config := config.(object); config["schema"] == where {
+					s.Admin.OK("POST", harness.ConfigsPath+"/"+config["configId"].(string)+"/discover", nil)
+				}
+			}
+			ask := "SELECT sum(n)::BIGINT AS n FROM " + where + "." + name
+			if name == "wide" {
+				require.Equal(t, list{list{490.0}}, s.Admin.Rows(ask), "%s", where)
+				continue
+			}
+			for range 2 {
+				r := s.Admin.Query(ask)
+				require.Equal(t, 409, r.Status, "%s %s: %s", where, name, r.Body)
+				code, _ := r.Problem(t, 409)
+				require.Equal(t, "data_file_unreadable", code)
+				require.Equal(t, map[string]string{"reason": "data_file_mismatch", "column": "n",
+					"file": filepath.Base(files[40])}, r.Details(t), "%s", r.Body)
+			}
+		}
+	}
+}

@@ -17,6 +17,10 @@ import (
 // maxChecked bounds the files that Checked remembers, each with about fifty bytes.
 const maxChecked = 100_000
 
+// checkedAtOnce bounds the files that are checked together. A statement that ends in between leaves
+// fewer files to the next one.
+const checkedAtOnce = 1000
+
 // Checked remembers the files whose types fit the columns of their table. Only files without a
 // fault are remembered: they are repaired under their names. The zero value is ready for use, and
 // several instances may share it.
@@ -52,22 +56,28 @@ func (c *Checked) add(f checkedFile, widened []string) {
 // DuckDB itself checks the types of the first file only, and converts the values of the others if it
 // can: it would read 1.7 as 2.
 func (v *Views) checkFiles(s *fileScan, first *native.Description) error {
-	forms, keys := s.forms, []checkedFile(nil)
-	if s.parts == nil {
-		var unknown []int
-		unknown, keys = v.unknownFiles(s)
-		switch {
-		case len(unknown) == 0:
-			return nil
-		case len(unknown) == 1:
-			forms = []fileForm{{files: unknown}}
-		default:
-			var err error
-			if forms, err = v.formsOf(s, unknown); err != nil {
-				return err
-			}
+	if s.parts != nil {
+		return v.checkForms(s, s.forms, nil, first)
+	}
+	unknown, keys := v.unknownFiles(s)
+	for some := range slices.Chunk(unknown, checkedAtOnce) {
+		forms, err := []fileForm{{files: some}}, error(nil)
+		if len(some) > 1 {
+			forms, err = v.formsOf(s, some)
+		}
+		if err == nil {
+			err = v.checkForms(s, forms, keys, first)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// checkForms is checkFiles for the files of some forms. keys are those of all files of the scan; nil
+// means that the files are not remembered.
+func (v *Views) checkForms(s *fileScan, forms []fileForm, keys []checkedFile, first *native.Description) error {
 	for _, form := range forms {
 		widened, err := v.checkForm(s, form, first)
 		if err != nil {
@@ -118,7 +128,7 @@ func (v *Views) unknownFiles(s *fileScan) (unknown []int, keys []checkedFile) {
 func (s *fileScan) digest() []byte {
 	h := sha256.New()
 	text := func(text string) { _, _ = io.WriteString(h, strconv.Itoa(len(text))+":"+text) }
-	text(s.options)
+	text(s.options + strconv.FormatBool(s.parts == nil))
 	for i, c := range s.stored {
 		text(s.inFile[i].Name)
 		text(c.Name)

@@ -84,6 +84,11 @@ func (v *Views) inspect(s *fileScan) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// unite gives nested columns a type with every name that their members have in some file.
+func (s *fileScan) unite() error {
 	for i, p := range s.inside {
 		if p == nil {
 			continue

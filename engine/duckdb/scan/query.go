@@ -73,7 +73,7 @@ type fileScan struct {
 	literal []string
 	// stamps are those of the files, in the order of paths.
 	stamps []engine.FileStamp
-	inside  []*part
+	inside []*part
 	// forms are the different schemas of the files, if parts is not nil.
 	forms []fileForm
 	// deletes reports whether the list has deleted rows.
@@ -142,7 +142,24 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 		s.stored = append(s.stored, c)
 	}
 	s.renamed = l.Stored != nil
+	// Writers of old leave texts unmarked, which DuckDB then takes for bytes. The parts of
+	// variants are bytes.
+	if !slices.ContainsFunc(s.stored, holdsBytes) {
+		s.options += ", binary_as_string=true"
+	}
 	return s, s.check(len(constant))
+}
+
+// only returns a scan of the files with the given numbers, to be inspected.
+func (s *fileScan) only(numbers []int) *fileScan {
+	out := *s
+	out.groups, out.paths, out.literal, out.stamps = nil, nil, nil, nil
+	for _, n := range numbers {
+		out.paths = append(out.paths, s.paths[n])
+		out.literal = append(out.literal, s.literal[n])
+		out.stamps = append(out.stamps, s.stamps[n])
+	}
+	return &out
 }
 
 // widen records columns that the reader converts.

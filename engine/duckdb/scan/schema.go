@@ -16,19 +16,11 @@ import (
 // and casts those of the others, by name. Otherwise it is given the columns, and casts each
 // file's to them; a column that a file lacks is NULL.
 func (v *Views) bindFiles(s *fileScan) error {
-	// Writers of old leave texts unmarked, which DuckDB then takes for bytes. The parts of
-	// variants are bytes.
-	if !slices.ContainsFunc(s.stored, holdsBytes) {
-		s.options += ", binary_as_string=true"
+	first, err := v.inspectFiles(s)
+	if err == nil {
+		err = s.unite()
 	}
-	first, err := v.inst.Describe("SELECT * FROM " + ReadParquet(s.paths[:1], s.options))
 	if err != nil {
-		return err
-	}
-	if err := v.inspect(s); err != nil {
-		return err
-	}
-	if err := v.checkFiles(s, first); err != nil {
 		return err
 	}
 	hidden := hides(first.Has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
@@ -51,6 +43,17 @@ func (v *Views) bindFiles(s *fileScan) error {
 		s.options += ", explicit_cardinality=" + strconv.FormatInt(rows[0]*int64(len(s.paths)), 10)
 	}
 	return nil
+}
+
+// inspectFiles checks the types of the files, and describes the first.
+func (v *Views) inspectFiles(s *fileScan) (first *native.Description, err error) {
+	if first, err = v.inst.Describe("SELECT * FROM " + ReadParquet(s.paths[:1], s.options)); err != nil {
+		return nil, err
+	}
+	if err := v.inspect(s); err != nil {
+		return nil, err
+	}
+	return first, v.checkFiles(s, first)
 }
 
 // fileIndex and fileRow are DuckDB's names for the number of a row's file and of the row in

@@ -55,6 +55,31 @@ func (v *Views) Add(src engine.Source, location string) error {
 	return nil
 }
 
+// Check returns an error if the type of a column in a file of the list, which may be nil, is not
+// that of the table: the reader of logs would convert its values.
+func (v *Views) Check(l *engine.FileList, location string) error {
+	if l == nil {
+		return nil
+	}
+	scan, err := newFileScan(l, location)
+	if err != nil {
+		return fileFailure(err)
+	}
+	unknown, keys := v.unknownFiles(scan)
+	if len(unknown) == 0 {
+		return nil
+	}
+	if _, err := v.inspectFiles(scan.only(unknown)); err != nil {
+		return fileFailure(err)
+	}
+	if scan.parts != nil { // otherwise it is recorded
+		for _, n := range unknown {
+			v.checked.add(keys[n], nil)
+		}
+	}
+	return nil
+}
+
 // forget removes a view from names. The view was dropped, or is replaced before it is read.
 func (v *Views) forget(name string) {
 	if deleted, ok := v.names.Peek(name); ok {
