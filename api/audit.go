@@ -35,7 +35,7 @@ func audit(auditor *caller.Auditor, anonymous *throttle.Refusals) func(huma.Cont
 				auditor.Record(entry)
 			}
 		}()
-		next(ctx)
+		next(huma.WithContext(ctx, caller.OneRequest(ctx.Context())))
 		finished = true
 	}
 }

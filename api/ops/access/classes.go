@@ -114,7 +114,7 @@ func (c Changeable) Whole(ctx context.Context) (WholeTable, error) {
 // WholeFor is [Changeable.Whole] for a change or for a preview of one, which is not recorded.
 func (c Changeable) WholeFor(ctx context.Context, purpose Purpose) (WholeTable, error) {
 	why, err := c.judgeWhole(ctx)
-	return WholeTable{c.seenTable}, c.tables.note(c.caller, purpose, err, grounds{c.located, why})
+	return WholeTable{c.seenTable}, c.tables.note(ctx, c.caller, purpose, err, grounds{c.located, why})
 }
 
 // Purpose is what a caller is judged for.
@@ -142,7 +142,7 @@ func (t Table) MayChangeWhole(ctx context.Context) (bool, error) {
 func (c Changeable) ForColumns(ctx context.Context, concerns func(column string) bool) (Changeable, error) {
 	c.concerns = concerns
 	why, err := c.judge(ctx)
-	return c, c.tables.note(c.caller, Changing, err, grounds{c.located, why})
+	return c, c.tables.note(ctx, c.caller, Changing, err, grounds{c.located, why})
 }
 
 // basis is why a caller may change a whole table.
@@ -217,8 +217,8 @@ type grounds struct {
 }
 
 // note counts a refusal, which err is, or records in the audit log that the caller changes tables
-// of which it does not see everything. It returns err.
-func (o Tables) note(a caller.Identity, purpose Purpose, err error, judged ...grounds) error {
+// of which it does not see everything, once for each table in a request. It returns err.
+func (o Tables) note(ctx context.Context, a caller.Identity, purpose Purpose, err error, judged ...grounds) error {
 	if errors.Is(err, ErrPartlyVisible) && o.denials != nil {
 		o.denials.Inc()
 	}
@@ -226,8 +226,10 @@ func (o Tables) note(a caller.Identity, purpose Purpose, err error, judged ...gr
 		return err
 	}
 	for _, j := range judged {
-		if j.why == changesPolicies {
-			o.audit.Record(caller.NewEntry(a, "table.changed_beyond_own_view", "table/"+string(j.table.DeltaID), catalog.OutcomeAllow))
+		const action = "table.changed_beyond_own_view"
+		resource := "table/" + string(j.table.DeltaID)
+		if j.why == changesPolicies && caller.Once(ctx, action, resource) {
+			o.audit.Record(caller.NewEntry(a, action, resource, catalog.OutcomeAllow))
 		}
 	}
 	return nil

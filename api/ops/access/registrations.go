@@ -15,7 +15,7 @@ import (
 func (o Tables) OpenRegistration(ctx context.Context, a caller.Identity, located catalog.LocatedTable) (Registration, error) {
 	r := Registration{o, a, located}
 	why, err := r.judge(ctx)
-	return r, o.note(a, Changing, err, grounds{located, why})
+	return r, o.note(ctx, a, Changing, err, grounds{located, why})
 }
 
 // JudgeRegistrations returns [ErrPartlyVisible] unless the caller may change each table of a
@@ -60,7 +60,7 @@ func (o Tables) JudgeTables(ctx context.Context, a caller.Identity, tables []cat
 		}
 		held, err := o.currentRules(ctx, a, governed)
 		if err != nil {
-			return o.note(a, purpose, err)
+			return o.note(ctx, a, purpose, err)
 		}
 		group, groupCtx := errgroup.WithContext(ctx)
 		group.SetLimit(logsAtOnce)
@@ -75,10 +75,10 @@ func (o Tables) JudgeTables(ctx context.Context, a caller.Identity, tables []cat
 			})
 		}
 		if err := group.Wait(); err != nil {
-			return o.note(a, purpose, err)
+			return o.note(ctx, a, purpose, err)
 		}
 	}
-	return o.note(a, purpose, nil, judged...)
+	return o.note(ctx, a, purpose, nil, judged...)
 }
 
 // Located returns the table's record in the catalog.

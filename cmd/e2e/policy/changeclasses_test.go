@@ -496,4 +496,15 @@ func TestDryRunsAreNotAuditedAsChanges(t *testing.T) {
 	boss.OK("POST", "/v1/storages/move", object{"sourceConfigId": w.config, "sourcePath": "t", "destinationConfigId": w.config,
 		"destinationPath": "moved"})
 	require.Eventually(t, func() bool { return audited() == 2 }, time.Minute, 100*time.Millisecond, "the move itself, once")
+
+	// What is judged again before its commit has one entry.
+	path := w.s.TablePath("end")
+	version := w.s.Admin.Version(path)
+	boss.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "c", "expr": "tenant <> ''"}}})
+	boss.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "d", "expr": "tenant <> 'b'"}}})
+	boss.Call("POST", path+"/constraints/d/validate", nil).Problem(t, 409)
+	boss.OK("POST", path+"/restore", object{"version": version})
+	boss.OK("PATCH", path, object{"name": "last"})
+	require.Eventually(t, func() bool { return audited() >= 7 }, time.Minute, 100*time.Millisecond)
+	require.Equal(t, 7, audited())
 }
