@@ -74,6 +74,16 @@ const (
 	ClassFileText = "file_text"
 )
 
+// The classes of a KindRuntime that are told apart from others.
+const (
+	// ClassConversion is a value that a cast does not take.
+	ClassConversion = "conversion"
+	// ClassCastMissing is a cast that does not exist, which the engine detects only at run time.
+	ClassCastMissing = "cast_missing"
+	// ClassBinaryText is a text that is cast to BLOB without having its form.
+	ClassBinaryText = "binary_text"
+)
+
 // Error is a failure of the engine. Text is for the server's log only; the message for a client is
 // derived from the other fields.
 type Error struct {

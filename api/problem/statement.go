@@ -88,9 +88,9 @@ func engineCode(e *engine.Error) string {
 		return "invalid_statement"
 	case engine.KindRuntime:
 		switch e.Class {
-		case classBinaryText:
+		case engine.ClassBinaryText:
 			return "binary_text_invalid"
-		case classCastMissing:
+		case engine.ClassCastMissing:
 			return "type_mismatch"
 		}
 		return "value_error"
@@ -139,27 +139,20 @@ var bindMessages = map[string][2]string{
 	"type_too_deep":          {"the type of a result column is nested too deep", "take it apart or cast it to VARCHAR"},
 }
 
-// The classes of run-time failures with a code of their own: a text that is cast to BLOB without
-// having its form, and a cast that does not exist, which the engine detects only at run time.
-const (
-	classBinaryText  = "binary_text"
-	classCastMissing = "cast_missing"
-)
-
 // runtimeMessages describes the classes of run-time failures. Other classes have no
 // message besides the one of their code: values of rows must not be disclosed.
 var runtimeMessages = map[string]string{
-	"conversion": "a value cannot be converted to the wanted type",
-	classBinaryText: `a text is not a binary value: write a backslash and bytes beyond ASCII as \xAB, or use encode or ` +
+	engine.ClassConversion: "a value cannot be converted to the wanted type",
+	engine.ClassBinaryText: `a text is not a binary value: write a backslash and bytes beyond ASCII as \xAB, or use encode or ` +
 		`from_base64`,
-	classCastMissing:       "types do not fit: a value of one type cannot be cast to the other",
-	"out_of_range":         "a result is out of the range of its type",
-	"invalid_input":        "a function does not take a value that it met",
-	"type_mismatch":        "a value does not have the expected type",
-	"division":             "division by zero",
-	"object_size":          "a value is too large",
-	"scalar_subquery_rows": "a subquery used as a value returned more than one row",
-	"temp_space":           "the query needs more temporary space than it may use",
+	engine.ClassCastMissing: "types do not fit: a value of one type cannot be cast to the other",
+	"out_of_range":          "a result is out of the range of its type",
+	"invalid_input":         "a function does not take a value that it met",
+	"type_mismatch":         "a value does not have the expected type",
+	"division":              "division by zero",
+	"object_size":           "a value is too large",
+	"scalar_subquery_rows":  "a subquery used as a value returned more than one row",
+	"temp_space":            "the query needs more temporary space than it may use",
 }
 
 // parameterMessages describes what is wrong with the values of a statement's parameters.

@@ -16,7 +16,7 @@ func (c *instance) diagnose(st engine.Statement, g *native.Guard, err error) err
 	if e == nil || !st.Lease.Diagnose {
 		return err
 	}
-	converted := e.Kind == engine.KindRuntime && (e.Class == "conversion" || e.Class == "cast_missing")
+	converted := e.Kind == engine.KindRuntime && (e.Class == engine.ClassConversion || e.Class == engine.ClassCastMissing)
 	if !e.Unreadable() && e.Class != native.ClassUnnamed && !converted {
 		return err
 	}
