@@ -7,6 +7,8 @@ import (
 	"iter"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
@@ -233,7 +235,7 @@ func (o *Moves) tablesAt(ctx context.Context, at catalog.Place, config catalog.S
 		switch {
 		case err == nil:
 			t.DeltaID = catalog.DeltaID(snap.TableID())
-		case !immovable(err):
+		case immovableReason(err) == "":
 			return err
 		}
 		tables = append(tables, t)
@@ -252,9 +254,8 @@ func (o *Moves) tablesAt(ctx context.Context, at catalog.Place, config catalog.S
 
 var errTooManyTables = fault.Invalid("source_path", "must not hold more than %d tables", catalog.MaxMovedTables)
 
-// immovable reports whether a log cannot be read because it names files elsewhere.
-func immovable(err error) bool { return immovableReason(err) != "" }
-
+// immovableReason returns the reason if a log cannot be read because it names files elsewhere, or
+// else "".
 func immovableReason(err error) string {
 	var refused *delta.RefusalError
 	if !errors.As(err, &refused) {
@@ -267,34 +268,55 @@ func immovableReason(err error) string {
 	return ""
 }
 
+// logsAtOnce is the number of tables of a move whose logs are read at the same time.
+const logsAtOnce = 8
+
 // movable refuses, by name, tables that would not be the same at another place.
 func (o *Moves) movable(ctx context.Context, tables []catalog.LocatedTable) error {
-	var problems catalog.FieldErrors
-	for _, t := range tables {
-		reason := ""
-		snap, err := o.Lake.Any(ctx, t.StorageConfig, t.Path)
-		switch {
-		case errors.Is(err, delta.ErrTableNotFound):
-			continue // it has vanished or its files are gone
-		case err == nil && t.State == catalog.TableIdentityChanged:
-			return access.ErrTableIdentity
-		case err == nil && snap.AbsolutePaths():
-			reason = string(delta.ReasonAbsolutePath)
-		case err == nil:
-			reason = immovableReason(delta.CheckReadable(snap))
-		default:
-			if reason = immovableReason(err); reason == "" {
-				return err
+	reasons := make([]string, len(tables))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(logsAtOnce)
+	for i, t := range tables {
+		group.Go(func() (err error) {
+			if err = groupCtx.Err(); err == nil { // else another table has failed
+				reasons[i], err = o.immovable(groupCtx, t)
 			}
-		}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	var problems catalog.FieldErrors
+	for i, reason := range reasons {
 		if reason != "" {
-			problems = append(problems, catalog.FieldError{Field: fmt.Sprintf("tables[%d]", len(problems)), Message: t.Path + ": " + reason})
+			problems = append(problems, catalog.FieldError{
+				Field: fmt.Sprintf("tables[%d]", len(problems)), Message: tables[i].Path + ": " + reason})
 		}
 	}
 	if len(problems) > 0 {
 		return &TablesError{problems}
 	}
 	return nil
+}
+
+// immovable returns the reason why a table would not be the same at another place, or "".
+func (o *Moves) immovable(ctx context.Context, t catalog.LocatedTable) (string, error) {
+	snap, err := o.Lake.Any(ctx, t.StorageConfig, t.Path)
+	switch {
+	case errors.Is(err, delta.ErrTableNotFound):
+		return "", nil // it has vanished or its files are gone
+	case err == nil && t.State == catalog.TableIdentityChanged:
+		return "", access.ErrTableIdentity
+	case err == nil && snap.AbsolutePaths():
+		return string(delta.ReasonAbsolutePath), nil
+	case err == nil:
+		return immovableReason(delta.CheckReadable(snap)), nil
+	}
+	if reason := immovableReason(err); reason != "" {
+		return reason, nil
+	}
+	return "", err
 }
 
 // job returns the work on objects of a move.
