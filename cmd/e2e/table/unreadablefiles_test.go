@@ -168,13 +168,16 @@ func TestFilesOfTablesReadThroughTheirLogsAreChecked(t *testing.T) {
 	bucket := store.Bucket(t)
 	s := harness.StartS3Server(t)
 	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, object{"workspaceId": s.Boot.WorkspaceID}))
-	columns := []column{{"id", "long"}, {"n", "long"}, {"p", "long"}}
-	rows := func(n string) string { return "SELECT i AS id, " + n + " AS n, i AS p FROM range(70) t(i)" }
+	columns := []column{{"n", "long"}, {"s", "struct<a:long,b:long>"}, {"p", "long"}}
+	const rows = "SELECT 7::BIGINT AS n, {'a': 1::BIGINT, 'b': 2::BIGINT} AS s, i AS p FROM range(70) t(i)"
 	for where, root := range map[string]string{s.Schema: s.Root, made["schema"].(string): store.Folder(bucket)} {
-		for name, n := range map[string]string{"text": "'7'", "rounded": "1.7::DOUBLE", "wide": "7::INTEGER"} {
-			dir := harness.WriteTable(t, filepath.Join(root, name), rows("7::BIGINT"), []string{"p"}, columns...)
+		for name, c := range map[string]struct{ n, s, mismatch string }{
+			"text": {"'7'", "{'a': 1::BIGINT, 'b': 2::BIGINT}", "n"}, "rounded": {"1.7::DOUBLE", "{'a': 1::BIGINT, 'b': 2::BIGINT}", "n"},
+			"member": {"7::BIGINT", "{'a': 1.7::DOUBLE, 'b': 2::BIGINT}", "s"}, "narrow": {"7::INTEGER", "{'a': 1::INTEGER}", ""},
+		} {
+			dir := harness.WriteTable(t, filepath.Join(root, name), rows, []string{"p"}, columns...)
 			other := t.TempDir()
-			written := harness.WriteFiles(t, other, "SELECT 40::BIGINT AS id, "+n+" AS n", engine.FileLayout{})
+			written := harness.WriteFiles(t, other, "SELECT "+c.n+" AS n, "+c.s+" AS s", engine.FileLayout{})
 			content, err := os.ReadFile(filepath.Join(other, written[0].Name))
 			require.NoError(t, err)
 			files, err := filepath.Glob(filepath.Join(dir, "*.parquet"))
@@ -186,17 +189,24 @@ func TestFilesOfTablesReadThroughTheirLogsAreChecked(t *testing.T) {
 					s.Admin.OK("POST", harness.ConfigsPath+"/"+config["configId"].(string)+"/discover", nil)
 				}
 			}
-			ask := "SELECT sum(n)::BIGINT AS n FROM " + where + "." + name
-			if name == "wide" {
-				require.Equal(t, list{list{490.0}}, s.Admin.Rows(ask), "%s", where)
-				continue
-			}
-			for range 2 {
+			for _, column := range []string{"s", "s", "mapped"} {
+				if column == "mapped" {
+					s.Admin.OK("PATCH", "/v1/tables/lake/"+where+"/"+name+"/columns/s", object{"name": column})
+				}
+				ask := "SELECT sum(n)::BIGINT AS n, sum(" + column + ".a)::BIGINT AS a FROM " + where + "." + name
+				if c.mismatch == "" {
+					require.Equal(t, list{list{490.0, 70.0}}, s.Admin.Rows(ask), "%s", where)
+					continue
+				}
+				mismatch := c.mismatch
+				if mismatch == "s" {
+					mismatch = column
+				}
 				r := s.Admin.Query(ask)
 				require.Equal(t, 409, r.Status, "%s %s: %s", where, name, r.Body)
 				code, _ := r.Problem(t, 409)
 				require.Equal(t, "data_file_unreadable", code)
-				require.Equal(t, map[string]string{"reason": "data_file_mismatch", "column": "n",
+				require.Equal(t, map[string]string{"reason": "data_file_mismatch", "column": mismatch,
 					"file": filepath.Base(files[40])}, r.Details(t), "%s", r.Body)
 			}
 		}
