@@ -235,12 +235,14 @@ func relationsKey(relations []sqlguard.Relation) string {
 	k := memo.NewDigest()
 	for _, r := range relations {
 		k.Text(r.Source.Location, r.Source.Identity, r.Predicate, r.Inline.Digest())
-		if r.Source.Files != nil {
-			k.Text(r.Source.Files.Digest())
+		for _, list := range []*engine.FileList{r.Source.Files, r.Source.Checked} {
+			if list != nil {
+				k.Text(list.Digest())
+			}
 		}
 		addCondition(k, r.Condition)
 		k.Numbers(r.Source.Version, r.Bytes, int64(len(r.Columns)), int64(len(r.ColumnExpr)), int64(len(r.Secrets)))
-		k.Flags(r.Source.Files != nil, r.Narrow != nil, r.Filtered, r.NoPushdown, r.Shielded, r.Sorted)
+		k.Flags(r.Source.Files != nil, r.Source.Checked != nil, r.Narrow != nil, r.Filtered, r.NoPushdown, r.Shielded, r.Sorted)
 		for _, c := range r.Columns {
 			k.Text(c.Name, c.Type.String())
 			k.Flags(c.Nullable)
