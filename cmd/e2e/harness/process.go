@@ -88,13 +88,17 @@ func WorkerProcesses(t testing.TB) []string {
 // LAKEWARDEN_METRICS_ADDR sets.
 func (s *Server) MetricsURL(t testing.TB) string {
 	t.Helper()
+	if s.Config.MetricsAddr == "" {
+		return s.URL
+	}
 	for line := range strings.Lines(s.Log.String()) {
 		var entry struct{ Msg, Address string }
 		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving metrics" {
 			return "http://" + entry.Address
 		}
 	}
-	return s.URL
+	t.Fatal("no address of metrics in the log")
+	return ""
 }
 
 // Metric reads one sample of /metrics.
