@@ -23,11 +23,13 @@ type Meter struct {
 	stop *LimitError
 	// failed is the first error other than the end.
 	failed error
+	// zip reports that all bytes so far are those with which a ZIP archive begins.
+	zip bool
 }
 
 // NewMeter returns a meter that reads at most limit bytes of body; 0 means any number.
 func NewMeter(ctx context.Context, body io.Reader, limit int64) *Meter {
-	return &Meter{ctx: ctx, r: body, limit: limit}
+	return &Meter{ctx: ctx, r: body, limit: limit, zip: true}
 }
 
 // Allow permits reading the number of bytes of the limit from here, plus what a buffer holds
@@ -75,6 +77,14 @@ func (m *Meter) next(p []byte) (int, error) {
 		p = p[:min(int64(len(p)), m.limit-m.read+1)] // one more tells a body that is too long
 	}
 	n, err := m.r.Read(p)
+	for m.read == 0 && n < min(len(zipMark), len(p)) && err == nil {
+		var more int
+		more, err = m.r.Read(p[n:])
+		n += more
+	}
+	if m.isZIP(p[:n]) {
+		return 0, errZIP
+	}
 	m.read += int64(n)
 	m.lines += int64(bytes.Count(p[:n], newline))
 	switch {
@@ -86,9 +96,30 @@ func (m *Meter) next(p []byte) (int, error) {
 	return n, err
 }
 
-// Cut returns a [CutError] for an error about a truncated body that is none yet, and other
-// errors unchanged.
+// zipMark is how ZIP archives begin, those of spreadsheets included. Text does not. It is no longer than
+// the byte order mark that decoders look for first.
+const zipMark = "PK\x03"
+
+var errZIP = errors.New("body is a ZIP archive")
+
+// isZIP reports whether the body begins like a ZIP archive, as soon as p has the last byte of the
+// mark.
+func (m *Meter) isZIP(p []byte) bool {
+	if !m.zip || m.read >= int64(len(zipMark)) {
+		return false
+	}
+	rest := zipMark[m.read:]
+	n := min(len(p), len(rest))
+	m.zip = string(p[:n]) == rest[:n]
+	return m.zip && n == len(rest)
+}
+
+// Cut returns a [CutError] for an error about a truncated body that is none yet, a [SyntaxError] for a
+// body that is a ZIP archive, and other errors unchanged.
 func (m *Meter) Cut(err error, format Format) error {
+	if errors.Is(m.failed, errZIP) {
+		return &SyntaxError{Format: format, Offset: -1, Text: "it is a ZIP archive; send the file in it, which may be compressed with gzip or zstd"}
+	}
 	var told *CutError
 	if !errors.Is(err, ErrTruncated) || errors.As(err, &told) {
 		return err
