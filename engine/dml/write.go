@@ -34,8 +34,9 @@ type Table struct {
 	Domains []Domain
 	// Filter is the predicate that every row the writer sees satisfies. Its columns
 	// are qualified with [constraint.Alias]; empty means that the writer sees every
-	// row.
-	Filter string
+	// row. FilterColumns are the columns that it reads.
+	Filter        string
+	FilterColumns []string
 	// Hidden are the columns that the writer does not see, Masked those of which
 	// the writer sees masked values. Messages name no rule about any of them.
 	Hidden, Masked []string
@@ -305,11 +306,12 @@ func (t Table) hidesAny(columns []string) bool {
 }
 
 // ComparedWithHidden returns a column that the writer sees, that changes selects, and that a constraint,
-// a key or a domain checks together with a column that the writer does not see unmasked. The outcome of
+// a key, a domain or the writer's row filter checks together with a column that the writer does not see
+// unmasked. The outcome of
 // a change of such a column of existing rows would tell about the values that the writer does not
 // see. It returns false if there is none.
 func (t Table) ComparedWithHidden(changes func(column string) bool) (column string, found bool) {
-	var groups [][]string
+	groups := [][]string{t.FilterColumns}
 	for _, rule := range t.Rules.Rows() {
 		groups = append(groups, rule.Columns)
 	}

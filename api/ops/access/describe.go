@@ -133,8 +133,9 @@ func (o Tables) Columns(ctx context.Context, path Path) ([]Column, error) {
 
 // History lists versions below before, newest first; before zero means all. A caller who
 // does not see all of the table gets neither metrics nor parameters, nor whether a commit
-// was a blind append, because these can reveal hidden rows. The same holds for versions
-// of a replaced table that the caller cannot read.
+// was a blind append, because these can reveal hidden rows. The same holds for a caller who
+// would not see a dropped column, and for versions of a replaced table that the caller cannot
+// read.
 func (o Tables) History(ctx context.Context, path Path, limit int, before int64) ([]HistoryEntry, error) {
 	t, err := o.open(ctx, path)
 	if err != nil {
@@ -145,7 +146,7 @@ func (o Tables) History(ctx context.Context, path Path, limit int, before int64)
 		return nil, err
 	}
 	discloses := func(int) bool { return false }
-	if t.Whole() {
+	if t.Whole() && !t.seen.formerlyLess {
 		if discloses, err = o.openVersions(ctx, t, entries); err != nil {
 			return nil, err
 		}

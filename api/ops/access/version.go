@@ -5,8 +5,11 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // tableVersion is a version of a table that is read, without what any caller sees of it.
@@ -46,7 +49,35 @@ func (v tableVersion) view(policies policySet, who Subject) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	return newView(filter, v.snap), nil
+	out := newView(filter, v.snap)
+	unseen, err := v.unseenDropped(policies, who)
+	if len(unseen) > 0 {
+		out.formerlyLess = true
+		by := datafile.LaidOutBy(v.snap)
+		out.sorted = out.sorted || slices.ContainsFunc(unseen, func(file string) bool { return slices.Contains(by, file) })
+	}
+	return out, err
+}
+
+// unseenDropped returns the names in files of the dropped columns that would be hidden or masked if
+// the table still had them. The log and the order of rows still tell about their values.
+func (v tableVersion) unseenDropped(policies policySet, who Subject) (files []string, err error) {
+	list := droppedColumns(v.head)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	columns := lake.Columns(v.head)
+	for _, d := range list {
+		// Whether a column is hidden or masked does not depend on its type.
+		columns = append(columns, engine.Column{Name: d.Name, Type: sqltype.Varchar, Nullable: true})
+	}
+	filter, err := policies.on(v.located.DeltaID, columns).ofRows(false).filter(who, columns)
+	for _, d := range list {
+		if _, masked := filter.Masks[d.Name]; masked || slices.Contains(filter.HiddenColumns, d.Name) {
+			files = append(files, d.File)
+		}
+	}
+	return files, err
 }
 
 func (v tableVersion) headFilter(policies policySet, who Subject) (sqlfilter.Filter, error) {

@@ -25,6 +25,9 @@ type view struct {
 	// sorted reports that the order of rows in files depends on values that the subject
 	// does not see.
 	sorted bool
+	// formerlyLess reports that the subject did not see all columns of an earlier version: one
+	// that was dropped since would be hidden or masked.
+	formerlyLess bool
 }
 
 func newView(filter sqlfilter.Filter, snap *delta.Snapshot) view {

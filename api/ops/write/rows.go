@@ -55,9 +55,9 @@ func (w *writing) writable(rows staged) error {
 	return nil
 }
 
-// mayChange refuses to change columns of existing rows that a rule of the table checks together with a
-// column that is hidden from the caller or masked: whether the rule holds would tell about the values
-// there. A caller who may change the whole table may do it. field is the member of the request that has
+// mayChange refuses to change columns of existing rows that a rule of the table, or the caller's row
+// filter, checks together with a column that is hidden from the caller or masked: whether the check
+// passes would tell about the values there. A caller who may change the whole table may do it. field is the member of the request that has
 // the new values.
 func (w *writing) mayChange(ctx context.Context, field string, changes func(column string) bool) error {
 	column, found := w.target.ComparedWithHidden(changes)
@@ -67,7 +67,7 @@ func (w *writing) mayChange(ctx context.Context, field string, changes func(colu
 	if whole, err := w.table.MayChangeWhole(ctx); err != nil || whole {
 		return err
 	}
-	return fault.Invalid(field+"."+column, "is checked by a rule of the table together with a column that the caller does not see")
+	return fault.Invalid(field+"."+column, "is checked together with a column that the caller does not see")
 }
 
 // mustFill refuses new rows that omit a column whose default cannot be evaluated here.

@@ -313,7 +313,7 @@ func (w *writing) open(ctx context.Context) (err error) {
 	}
 	w.target = dml.Table{
 		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set, Domains: w.rules.Domains(),
-		Filter: filter.Predicate, Hidden: filter.HiddenColumns,
+		Filter: filter.Predicate, FilterColumns: filter.Columns, Hidden: filter.HiddenColumns,
 		Masked: slices.Sorted(maps.Keys(filter.Masks)), Restricted: w.table.Filtered(),
 		Shield: shield, KeepOrder: w.table.HidesRows(),
 	}

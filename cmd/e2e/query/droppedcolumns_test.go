@@ -122,3 +122,33 @@ func TestColumnOfARowPolicyIsNotDropped(t *testing.T) {
 	code, _ := s.Admin.Call("DELETE", path+"/columns/tenant", nil).Problem(t, 409)
 	require.Equal(t, "column_in_use", code)
 }
+
+// TestDroppedColumnsAreNotToldByTheLogAndTheOrder checks that callers who would not see a dropped column
+// learn its values neither from what the history says of commits nor from the order of rows along a
+// curve of the column.
+func TestDroppedColumnsAreNotToldByTheLogAndTheOrder(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	for _, kind := range []string{"cls", "mask"} {
+		table, name := "told_"+kind, "pay_"+kind
+		s.Table(table, `SELECT i AS id, 'SECRET-' || ((i * 37) % 101) AS `+name+` FROM range(100) t(i)`, nil,
+			column{"id", "long"}, column{name, "string"})
+		path := s.TablePath(table)
+		s.Rule(kind, "", name, harness.ViewersNot)
+		s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "c", "expr": name + " <> 'SECRET-x'"}}})
+		s.Admin.OK("DELETE", path+"/constraints/c", nil)
+		s.Admin.OK("POST", path+"/optimize", object{"zorder_by": list{name}})
+		viewer := s.Member(kind+"2@acme.example", "viewer", nil)
+		order := func(c *harness.Client) []any { return c.Rows("SELECT id FROM " + s.Schema + "." + table) }
+		before := order(viewer)
+		require.NotEqual(t, before, order(s.Admin), "the curve has an order of its own")
+		s.Admin.OK("DELETE", path+"/columns/"+name, nil)
+		require.Equal(t, before, order(viewer))
+		for _, entry := range viewer.OK("GET", path+"/history", nil)["versions"].(list) {
+			require.Nil(t, entry.(object)["operationParameters"])
+			require.Nil(t, entry.(object)["operationMetrics"])
+		}
+		require.NotContains(t, string(viewer.Call("GET", path+"/history", nil).Body), name)
+		require.Contains(t, string(s.Admin.Call("GET", path+"/history", nil).Body), name)
+	}
+}
