@@ -51,7 +51,8 @@ func TestZIPArchivesAreRefusedByName(t *testing.T) {
 		refused(staging.CSV, err)
 	}
 	for _, text := range []string{"PK\n1\n", "P", "P\x03\n1\n"} {
-		_, err := ingest.Stage(t.Context(), strings.NewReader("id\n"+text), ingest.Request{Format: staging.CSV, Columns: columns, Dir: t.TempDir()})
+		_, err := ingest.Stage(t.Context(), strings.NewReader("id\n"+text),
+			ingest.Request{Format: staging.CSV, Columns: columns, Dir: t.TempDir()})
 		require.NoError(t, err, "%q", text)
 	}
 }

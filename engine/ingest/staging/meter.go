@@ -118,7 +118,8 @@ func (m *Meter) isZIP(p []byte) bool {
 // body that is a ZIP archive, and other errors unchanged.
 func (m *Meter) Cut(err error, format Format) error {
 	if errors.Is(m.failed, errZIP) {
-		return &SyntaxError{Format: format, Offset: -1, Text: "it is a ZIP archive; send the file in it, which may be compressed with gzip or zstd"}
+		return &SyntaxError{Format: format, Offset: -1,
+			Text: "it is a ZIP archive; send the file in it, which may be compressed with gzip or zstd"}
 	}
 	var told *CutError
 	if !errors.Is(err, ErrTruncated) || errors.As(err, &told) {
