@@ -135,12 +135,15 @@ func (x *index) described(list *engine.FileList) *engine.FileList {
 	return list
 }
 
+// maxChecked bounds the files of [CheckedFiles]: to check a file costs a request to the store.
+const maxChecked = 1000
+
 // CheckedFiles returns the files of a table that is read through its log, as [engine.Source.Checked].
 // It omits files whose names no list can express, and returns nil for a table that no list can
-// describe. The list is shared: callers must not change anything in it.
+// describe, or that has more than maxChecked files. The list is shared: callers must not change anything in it.
 func CheckedFiles(snap *delta.Snapshot, columns []engine.Column) *engine.FileList {
 	x := indexOf(snap)
-	if !x.listed || len(x.files) == 0 {
+	if !x.listed || len(x.files) == 0 || len(x.files) > maxChecked {
 		return nil
 	}
 	x.mu.Lock()

@@ -85,8 +85,13 @@ func worldsOn(t *testing.T, s *harness.Server, tables func(wild bool) []worldTab
 func (w *worlds) furnish(wild bool) {
 	w.t.Helper()
 	w.server.ForgetStore()
-	require.NoError(w.t, os.RemoveAll(w.server.Root))
+	// The directory itself stays: another one in its place would be unavailable.
 	require.NoError(w.t, os.MkdirAll(w.server.Root, 0o750))
+	entries, err := os.ReadDir(w.server.Root)
+	require.NoError(w.t, err)
+	for _, entry := range entries {
+		require.NoError(w.t, os.RemoveAll(filepath.Join(w.server.Root, entry.Name())))
+	}
 	for _, table := range w.tables(wild) {
 		table.Write(w.t, w.server.Root)
 	}

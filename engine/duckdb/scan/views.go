@@ -56,7 +56,8 @@ func (v *Views) Add(src engine.Source, location string) error {
 }
 
 // Check returns an error if the type of a column in a file of the list, which may be nil, is not
-// that of the table: the reader of logs would convert its values.
+// that of the table: the reader of logs would convert its values. A file that is missing or damaged
+// is no error, because the statement may not need it.
 func (v *Views) Check(l *engine.FileList, location string) error {
 	if l == nil {
 		return nil
@@ -69,15 +70,35 @@ func (v *Views) Check(l *engine.FileList, location string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	if _, err := v.inspectFiles(scan.only(unknown)); err != nil {
+	err = v.checkTogether(scan, keys, unknown)
+	if !absent(err) {
+		return err
+	}
+	for i := range unknown {
+		if err := v.checkTogether(scan, keys, unknown[i:i+1]); err != nil && !absent(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTogether checks some files of a scan, of which keys are those of all files.
+func (v *Views) checkTogether(scan *fileScan, keys []checkedFile, some []int) error {
+	if _, err := v.inspectFiles(scan.only(some)); err != nil {
 		return fileFailure(err)
 	}
 	if scan.parts != nil { // otherwise it is recorded
-		for _, n := range unknown {
+		for _, n := range some {
 			v.checked.add(keys[n], nil)
 		}
 	}
 	return nil
+}
+
+// absent reports whether an error is about a file that is missing or damaged.
+func absent(err error) bool {
+	e := native.AsError(err)
+	return e != nil && (e.Class == engine.ClassMissing || e.Unreadable() && e.Class != engine.ClassFileSchema)
 }
 
 // forget removes a view from names. The view was dropped, or is replaced before it is read.
