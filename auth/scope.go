@@ -110,6 +110,12 @@ func StoredScopes(names []string) ScopeSet {
 // AllScopes returns every scope.
 func AllScopes() ScopeSet { return RoleAdmin.Scopes() }
 
+// OpenClientScopes returns the scopes that a client may have for which nobody vouches: none that
+// manages people, credentials or rules.
+func OpenClientScopes() ScopeSet {
+	return RoleBuilder.Scopes().Minus(NewScopeSet(ScopeStorageConfigure, ScopeStorageConfigsShare, ScopeAPIKeysCreate))
+}
+
 // Has reports whether s is in the set.
 func (set ScopeSet) Has(s Scope) bool {
 	bit := scopeBit(s)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ClientKind distinguishes the OAuth clients of an organisation.
+// ClientKind distinguishes OAuth clients.
 type ClientKind string
 
 // The kinds of clients.
@@ -17,11 +17,15 @@ const (
 	ClientApplication ClientKind = "application"
 	// ClientService acts as a service account.
 	ClientService ClientKind = "service"
+	// ClientOpen acts for people who have agreed to it. It registered itself, belongs to no
+	// organisation, and acts in those that allow it: see [ClientPolicy].
+	ClientOpen ClientKind = "open"
 )
 
-// Client is an OAuth client of an organisation.
+// Client is an OAuth client.
 type Client struct {
-	ID   ClientID
+	ID ClientID
+	// Org is empty for a client that registered itself.
 	Org  OrgID
 	Name string
 	Kind ClientKind

@@ -10,7 +10,7 @@ type Clients interface {
 	CreateClient(ctx context.Context, client NewClient) (Client, error)
 	// Client returns an application.
 	Client(ctx context.Context, org OrgID, client ClientID) (Client, error)
-	// ClientByID returns a client of either kind and of any organisation, for the server
+	// ClientByID returns a client of any kind, and of any organisation or none, for the server
 	// itself. A service account that is no longer a member has no client.
 	ClientByID(ctx context.Context, client ClientID) (Client, error)
 	// ListClients lists applications, oldest first.

@@ -11,5 +11,6 @@ type Identity interface {
 	IdentityBindings
 	SingleSignOn
 	Clients
+	OpenClients
 	ServiceAccounts
 }

@@ -96,6 +96,8 @@ type OrganisationConfig struct {
 	// Features holds the switches that were set. The others have their default; see
 	// [OrganisationConfig.FeatureList].
 	Features map[string]bool `json:"features,omitempty"`
+	// Clients is empty for the default; see [OrganisationConfig.ClientPolicy].
+	Clients ClientPolicy `json:"clients,omitempty"`
 }
 
 // TableConstraints are rules that every created table must obey.
@@ -172,6 +174,9 @@ func (c OrganisationConfig) check(e *FieldErrors) {
 			e.add("features", "has an unknown key")
 			break
 		}
+	}
+	if c.Clients != "" && !c.Clients.Valid() {
+		e.add("clients", "must be own or open")
 	}
 	t := c.TableConstraints
 	if t == nil {

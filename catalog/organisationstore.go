@@ -22,7 +22,8 @@ type Organisations interface {
 	// been deleted or purged, or [ErrNotFound] if there never was one.
 	FirstOrganisation(ctx context.Context) (OrgID, error)
 	// UpdateOrganisation changes fields. It returns [FieldErrors] if a new owner is not
-	// a person who is an administrator, and [ErrTooManyOrganisations].
+	// a person who is an administrator, and [ErrTooManyOrganisations]. The sessions of open
+	// clients end if the configuration does not allow them.
 	UpdateOrganisation(ctx context.Context, org OrgID, expectedVersion int64, change OrganisationChange) (Organisation, error)
 	// DeleteOrganisation marks an organisation as deleted. Its records are no longer
 	// found, except by [Audit]. The locations of its configurations remain taken.

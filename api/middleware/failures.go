@@ -43,7 +43,7 @@ func NewFailures(rate Rate, now func() time.Time) *Failures {
 // refused ones here and names the account in the refusal.
 func (f *Failures) Count(remote string, refusal *auth.Refusal) (wait time.Duration, limited []string) {
 	for _, name := range []struct{ kind, value string }{
-		{"address", network(remote)}, {"prefix", refusal.Prefix}, {"account", refusal.Account},
+		{"address", Network(remote)}, {"prefix", refusal.Prefix}, {"account", refusal.Account},
 	} {
 		if name.value == "" && name.kind != "address" {
 			continue
@@ -58,9 +58,9 @@ func (f *Failures) Count(remote string, refusal *auth.Refusal) (wait time.Durati
 	return wait, limited
 }
 
-// network returns the address range that one client is assumed to control: an IPv4
+// Network returns the address range that one client is assumed to control: an IPv4
 // address, or the /64 prefix of an IPv6 address.
-func network(remote string) string {
+func Network(remote string) string {
 	address, err := netip.ParseAddr(remote)
 	if err != nil || address.Is4() {
 		return remote

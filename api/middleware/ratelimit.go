@@ -66,7 +66,7 @@ func (l *Limiter) policy() string {
 func callerOf(r *http.Request) (caller, organisation string) {
 	p, err := auth.PrincipalFrom(r.Context())
 	if err != nil {
-		return "address " + network(Remote(r)), ""
+		return "address " + Network(Remote(r)), ""
 	}
 	organisation = p.OrgID.String()
 	caller = "user " + organisation + " " + p.UserID.String()

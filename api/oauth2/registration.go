@@ -13,10 +13,12 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/lakewarden/lakewarden/api/middleware"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/oauth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -30,16 +32,42 @@ type clients interface {
 	Delete(ctx context.Context, org catalog.OrgID, id catalog.ClientID) error
 }
 
-// Registration registers clients of the caller's organisation (RFC 7591). Its callers
-// authenticate by a bearer credential with users:write, also to read and delete a client: there
-// are no registration access tokens, so replies have no registration_client_uri.
-type Registration struct {
-	Clients clients
-	Audit   Recorder
+// openClients is the part of [identity.OpenClients] that the registration uses.
+type openClients interface {
+	Register(ctx context.Context, n identity.NewOpenClient) (catalog.Client, error)
 }
 
-func (g Registration) routes(r chi.Router) {
-	r.Post(registerPath, g.audited("createClient", g.create))
+// Registration registers clients (RFC 7591). Callers with a bearer credential register clients of
+// their organisation, and need users:write, also to read and delete a client: there are no
+// registration access tokens, so replies have no registration_client_uri. Without a credential, a
+// client of no organisation is registered, which nobody can read or delete.
+type Registration struct {
+	Clients clients
+	// Open registers clients without a credential. If it is nil, there are none.
+	Open openClients
+	// Arrivals limits these by the network of the sender.
+	Arrivals *middleware.Limiter
+	Audit    Recorder
+}
+
+// ArrivalRate is the rate at which clients register themselves from one network. A program registers
+// once on each machine.
+var ArrivalRate = middleware.Rate{PerMinute: 2, Burst: 20}
+
+func (g Registration) routes(open, r chi.Router) {
+	create := g.audited("createClient", g.create)
+	if g.Open == nil {
+		r.Post(registerPath, create)
+	} else {
+		known := r.Middlewares().HandlerFunc(create)
+		open.Post(registerPath, func(w http.ResponseWriter, r *http.Request) {
+			if len(r.Header.Values("Authorization")) > 0 {
+				known.ServeHTTP(w, r)
+				return
+			}
+			g.createOpen(w, r)
+		})
+	}
 	r.Get(registerPath+"/{client_id}", g.audited("getClient", g.read))
 	r.Delete(registerPath+"/{client_id}", g.audited("deleteClient", g.remove))
 }
@@ -120,6 +148,34 @@ func (g Registration) create(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusCreated, out)
 }
 
+// createOpen registers a client of an unknown sender. The client is public, and gets none of the scopes
+// that an open client cannot have: the reply has those that it gets (RFC 7591 §3.2.1).
+func (g Registration) createOpen(w http.ResponseWriter, r *http.Request) {
+	if wait := g.Arrivals.Take(middleware.Network(middleware.Remote(r))).RetryAfter; wait > 0 {
+		problem.Write(w, r, &problem.Refusal{Code: "rate_limited", RetryAfter: wait})
+		return
+	}
+	in, refused := readRegistration(w, r)
+	if refused == nil && in.AuthMethod != "none" {
+		refused = invalidMetadata("token_endpoint_auth_method must be none without a credential")
+	}
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	created, err := g.Open.Register(r.Context(), identity.NewOpenClient{
+		Name: in.Name, RedirectURIs: in.RedirectURIs, Scopes: strings.Fields(in.Scope),
+	})
+	if err != nil {
+		failRegistration(w, r, err)
+		return
+	}
+	g.Audit.Record(catalog.AuditEntry{Action: "client.registered", Resource: "client/" + string(created.ID), Outcome: catalog.OutcomeAllow,
+		RequestID: problem.RequestID(r.Context()), Remote: middleware.Remote(r)})
+	w.Header().Set("Content-Type", "application/json")
+	write(w, http.StatusCreated, metadataOf(created))
+}
+
 // registrar returns the caller if it may manage clients.
 func registrar(ctx context.Context) (auth.Principal, error) {
 	p, err := auth.PrincipalFrom(ctx)
@@ -157,11 +213,9 @@ func readRegistration(w http.ResponseWriter, r *http.Request) (in clientMetadata
 	case !slices.Contains([]string{"", "none", "client_secret_basic", "client_secret_post"}, in.AuthMethod):
 		return in, invalidMetadata("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post")
 	}
-	if in.Scope == "" {
-		in.Scope = auth.RoleViewer.Scopes().String()
-	}
+	in.Scope = oauth.Permissions(in.Scope)
 	if in.Name == "" {
-		in.Name = "Client without a name"
+		in.Name = identity.NamelessClient
 	}
 	return in, nil
 }

@@ -18,6 +18,7 @@ const (
 	revokePath     = "/oauth2/revoke"
 	introspectPath = "/oauth2/introspect"
 	keysPath       = "/oauth2/jwks"
+	userInfoPath   = "/oauth2/userinfo"
 	registerPath   = "/oauth2/register"
 	// ResourcePath is the path of the document about the server as a protected resource
 	// (RFC 9728).
@@ -30,6 +31,7 @@ type Flows interface {
 	Token(w http.ResponseWriter, r *http.Request)
 	Revoke(w http.ResponseWriter, r *http.Request)
 	Introspect(w http.ResponseWriter, r *http.Request)
+	UserInfo(w http.ResponseWriter, r *http.Request)
 }
 
 // PublicKeys returns the keys that verify access tokens.
@@ -55,12 +57,15 @@ func (s Server) Routes(open, identified chi.Router) {
 	open.Post(tokenPath, func(w http.ResponseWriter, r *http.Request) { s.Flows.Token(w, r) })
 	open.Post(revokePath, func(w http.ResponseWriter, r *http.Request) { s.Flows.Revoke(w, r) })
 	open.Post(introspectPath, func(w http.ResponseWriter, r *http.Request) { s.Flows.Introspect(w, r) })
+	userInfo := func(w http.ResponseWriter, r *http.Request) { s.Flows.UserInfo(w, r) }
+	open.Get(userInfoPath, userInfo)
+	open.Post(userInfoPath, userInfo)
 	open.Get(keysPath, s.keys)
 	for _, path := range []string{"/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"} {
 		open.Get(path, document(s.metadata()))
 	}
 	open.Get(ResourcePath, document(s.resource()))
-	s.Registration.routes(identified)
+	s.Registration.routes(open.With(Errors), identified)
 }
 
 // keys serves the key set. Its age in caches is far below the time for which a key is

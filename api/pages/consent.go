@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -31,8 +32,12 @@ type consentData struct {
 	Organisation string
 	Others       bool
 	// Local reports whether Host is the person's own machine.
-	Local  bool
-	Scopes []scopeText
+	Local bool
+	// Unknown reports that nobody vouches for the client, and Publisher is the host of the document
+	// that describes it, or empty.
+	Unknown   bool
+	Publisher string
+	Scopes    []scopeText
 }
 
 type scopeText struct{ Name, Text string }
@@ -41,7 +46,7 @@ type scopeText struct{ Name, Text string }
 // part of [oauth.Pages].
 func (p *Pages) Consent(w http.ResponseWriter, r *http.Request, c oauth.ConsentRequest) (approved, done bool) {
 	// The client may change after the page is shown. The answer is to what was shown.
-	form := strings.Join([]string{r.URL.Path, c.Client.ID, c.Redirect, c.Org.String(), c.Scopes.String()}, " ")
+	form := strings.Join([]string{r.URL.Path, c.Client.ID, c.Redirect, c.Org.String(), strconv.FormatBool(c.OpenID), c.Scopes.String()}, " ")
 	if r.Method == http.MethodPost {
 		if err := p.readFormOf(w, r, form); err != nil {
 			p.refuseForm(w, err)
@@ -55,7 +60,11 @@ func (p *Pages) Consent(w http.ResponseWriter, r *http.Request, c oauth.ConsentR
 		return false, true
 	}
 	data := consentData{Client: c.Client.Name, Host: c.Redirect, Email: email, Organisation: organisation,
-		Others: c.Client.Org == uuid.Nil && c.Session.Org == uuid.Nil, Local: c.Client.ID == oauth.FirstParty}
+		Others: c.Client.Org == uuid.Nil && !c.Client.Open && c.Session.Org == uuid.Nil, Local: c.Native && c.Client.Org == uuid.Nil,
+		Unknown: c.Client.Open, Publisher: c.Client.Publisher}
+	if c.OpenID {
+		data.Scopes = append(data.Scopes, scopeText{oauth.ScopeOpenID, "Learn who you are: your e-mail address and your name"})
+	}
 	for _, scope := range c.Scopes.Strings() {
 		data.Scopes = append(data.Scopes, scopeText{scope, scopeTexts[auth.Scope(scope)]})
 	}

@@ -68,7 +68,7 @@ func (p *Pages) acceptInvitation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		p.signedIn(w, in, "")
+		p.signedIn(w, r, in, "")
 		return
 	}
 	if f, ok := failureOf(err, invitationNames); ok {

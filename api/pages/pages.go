@@ -18,6 +18,7 @@ import (
 type SignIns interface {
 	Password(ctx context.Context, email, password string, from identity.Origin) (identity.SignedIn, error)
 	Browser(ctx context.Context, cookie string) (session.Session, error)
+	Began(ctx context.Context, cookie string, by session.Session) error
 	Out(ctx context.Context, cookie string, from identity.Origin) error
 }
 

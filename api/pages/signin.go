@@ -54,7 +54,7 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	from.Known = p.Cookies.Read(r, browser.Known)
 	in, err := p.SignIns.Password(r.Context(), email, password, from)
 	if err == nil {
-		p.signedIn(w, in, next)
+		p.signedIn(w, r, in, next)
 		return
 	}
 	f, ok := failureOf(err, nil)
@@ -98,10 +98,14 @@ func (p *Pages) startSSO(w http.ResponseWriter, r *http.Request, email, next str
 	return true
 }
 
-// signedIn sets the cookie of a sign-in and continues at next, or at the page for people
+// signedIn ends the sign-in that the browser had before, sets the cookie of the new one and continues at next, or at the page for people
 // who are signed in: the form to sign out needs the new cookie, so another request shows
 // it.
-func (p *Pages) signedIn(w http.ResponseWriter, in identity.SignedIn, next string) {
+func (p *Pages) signedIn(w http.ResponseWriter, r *http.Request, in identity.SignedIn, next string) {
+	if err := p.SignIns.Began(r.Context(), p.Cookies.Read(r, browser.SignedIn), in.Session); err != nil {
+		p.fail(w, r, err)
+		return
+	}
 	http.SetCookie(w, p.Cookies.New(browser.SignedIn, in.Cookie, 0))
 	if in.Known != "" {
 		http.SetCookie(w, p.Cookies.New(browser.Known, in.Known, identity.KnownBrowserLife))

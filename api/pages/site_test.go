@@ -70,6 +70,14 @@ func (u *useCases) Browser(_ context.Context, cookie string) (session.Session, e
 	return session.Session{}, session.ErrNotFound
 }
 
+func (u *useCases) Began(_ context.Context, cookie string, by session.Session) error {
+	if older, ok := u.live[cookie]; ok && older.ID != by.ID {
+		u.changes = append(u.changes, "replace sign-in")
+		delete(u.live, cookie)
+	}
+	return nil
+}
+
 func (u *useCases) Out(_ context.Context, cookie string, _ identity.Origin) error {
 	u.changes = append(u.changes, "sign out")
 	delete(u.live, cookie)

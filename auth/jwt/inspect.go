@@ -13,7 +13,9 @@ import (
 type Claims struct {
 	Issuer, Audience string
 	// ID, Client and Session are empty for tokens of issuers that do not set them.
-	ID, Client       string
+	ID, Client string
+	// Scope is the claim as it is, with names that grant nothing here.
+	Scope            string
 	Session          uuid.UUID
 	IssuedAt, Expiry time.Time
 }
@@ -32,9 +34,12 @@ func (a *Authenticator) Inspect(ctx context.Context, token string) (auth.Princip
 	if err != nil {
 		return auth.Principal{}, Claims{}, err
 	}
-	c := s.claims
+	c, scope := s.claims, ""
+	if c.Scope != nil {
+		scope = *c.Scope
+	}
 	return known.principal, Claims{
-		Issuer: s.issuer.URL, Audience: s.issuer.Audience, ID: c.ID, Client: c.Client, Session: known.principal.SessionID,
+		Issuer: s.issuer.URL, Audience: s.issuer.Audience, ID: c.ID, Client: c.Client, Scope: scope, Session: known.principal.SessionID,
 		IssuedAt: c.IssuedAt.time(), Expiry: c.Expiry.time(),
 	}, nil
 }

@@ -3,12 +3,10 @@ package oauth
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
 	"github.com/ory/fosite"
 	"github.com/ory/fosite/handler/oauth2"
@@ -44,24 +42,12 @@ func (s *Server) accessToken(ctx context.Context, g *granted, client Client, sco
 	g.life = expiry.Sub(now)
 	claims := accessClaims{
 		Issuer: s.issuer, Audience: jwt.Audience, Subject: g.session.User.String(), Expiry: expiry.Unix(), IssuedAt: now.Unix(),
-		ID: uuid.NewString(), Client: client.ID, Session: g.session.ID.String(), Scope: scopes.String(),
+		ID: uuid.NewString(), Client: client.ID, Session: g.session.ID.String(), Scope: g.scopeText(scopes),
 	}
 	if g.org != uuid.Nil {
 		claims.Org = g.org.String()
 	}
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		return "", fmt.Errorf("encode claims: %w", err)
-	}
-	signer, err := s.keys.Sign(ctx, (&jose.SignerOptions{}).WithType("at+jwt"))
-	if err != nil {
-		return "", err
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		return "", fmt.Errorf("sign access token: %w", err)
-	}
-	return signed.CompactSerialize()
+	return s.sign(ctx, "at+jwt", claims)
 }
 
 // strategy generates tokens for fosite. Codes and refresh tokens are random and checked by
@@ -185,5 +171,8 @@ func (s *Server) organisation(ctx context.Context, of session.Session, client Cl
 		return org, auth.AllScopes(), nil
 	}
 	role, err := s.access.Allow(ctx, of, org)
+	if err == nil {
+		err = s.admits(ctx, of, client, org)
+	}
 	return org, role.Scopes(), err
 }

@@ -24,6 +24,11 @@ type authorization struct {
 	flow   fosite.AuthorizeRequester
 	scopes auth.ScopeSet
 	org    uuid.UUID
+	// openID reports that the client asks who the person is.
+	openID bool
+	nonce  string
+	// answered reports that the person has answered the question for consent.
+	answered bool
 	signInRule
 }
 
@@ -31,7 +36,11 @@ type authorization struct {
 // POST, whose body belongs to the page that asks for consent.
 func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	a, err := s.verifyRedirect(r.Context(), query)
+	of, signedIn := s.pages.SignedIn(r)
+	if s.mustSignIn(w, r, query, signedIn) {
+		return
+	}
+	a, err := s.verifyRedirect(r.Context(), query, of)
 	if err != nil {
 		// The redirect URI is not verified, so the error is shown to the browser.
 		out := s.refusalOf(r.Context(), err)
@@ -39,7 +48,6 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		s.showRefusal(w, r, out)
 		return
 	}
-	of, signedIn := s.pages.SignedIn(r)
 	err = s.validate(r.Context(), a, query)
 	switch {
 	case err != nil:
@@ -53,7 +61,13 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		s.pages.SignIn(w, r, r.URL.Path+"?"+a.afterSignIn(r.URL), query.Get("login_hint"))
 		return
 	}
-	org, _, err := s.organisation(r.Context(), of, a.client.Client, a.org)
+	org, done, err := s.chooseOrganisation(w, r, a, of)
+	if done {
+		return
+	}
+	if err == nil {
+		org, _, err = s.organisation(r.Context(), of, a.client.Client, org)
+	}
 	if err != nil {
 		s.refuse(w, r, a, of, err)
 		return
@@ -64,13 +78,14 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, a, of, fosite.ErrConsentRequired)
 		return
 	}
+	_, _, native := nativeRedirect(a.client.uri)
 	approved, done := s.pages.Consent(w, r, ConsentRequest{
-		Session: of, Client: a.client.Client, Org: org, Scopes: a.scopes, Redirect: a.redirect.Host,
+		Session: of, Client: a.client.Client, Org: org, Scopes: a.scopes, OpenID: a.openID, Redirect: a.redirect.Host, Native: native,
 	})
-	switch {
-	case done:
+	if done {
 		return
-	case !approved:
+	}
+	if a.answered = true; !approved {
 		s.refuse(w, r, a, of, fosite.ErrAccessDenied)
 		return
 	}
@@ -78,13 +93,13 @@ func (s *Server) Authorize(w http.ResponseWriter, r *http.Request) {
 }
 
 // verifyRedirect finds the client of a request and verifies the redirect URI.
-func (s *Server) verifyRedirect(ctx context.Context, query url.Values) (*authorization, error) {
+func (s *Server) verifyRedirect(ctx context.Context, query url.Values, of session.Session) (*authorization, error) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if len(query[name]) > 1 {
 			return nil, fosite.ErrInvalidRequest.WithHint("A parameter is repeated.")
 		}
 	}
-	c, err := s.find(ctx, query.Get("client_id"))
+	c, err := s.findFor(ctx, query.Get("client_id"), of)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +144,10 @@ func (s *Server) validate(ctx context.Context, a *authorization, query url.Value
 	case len(a.state) > 1000:
 		return fosite.ErrInvalidRequest.WithHint("The parameter state is too long.")
 	}
-	if a.scopes, err = narrowed(query.Get("scope"), a.client.Scopes); err != nil {
+	if a.nonce = query.Get("nonce"); len(a.nonce) > 1000 {
+		return fosite.ErrInvalidRequest.WithHint("The parameter nonce is too long.")
+	}
+	if a.openID, a.scopes, err = narrowed(query.Get("scope"), a.client.Scopes); err != nil {
 		return err
 	}
 	if err := s.checkResource(query); err != nil {
@@ -145,13 +163,8 @@ func (s *Server) validate(ctx context.Context, a *authorization, query url.Value
 	return nil
 }
 
-// requested returns the scopes that a request names, or all that are allowed if it names
-// none.
-func requested(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
-	names := strings.Fields(text)
-	if len(names) == 0 {
-		return allowed, nil
-	}
+// requested returns the scopes that a request names.
+func requested(names []string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 	for _, name := range names {
 		if !allowed.Has(auth.Scope(name)) {
 			return auth.ScopeSet{}, fosite.ErrInvalidScope.WithHint("A scope is unknown, or not one of the client's.")
@@ -160,17 +173,22 @@ func requested(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 	return auth.StoredScopes(names), nil
 }
 
-// narrowed is [requested], but leaves out scopes that the client does not have: programs often
-// request all of scopes_supported. The reply names the scopes that the program gets (RFC 6749 §3.3).
-func narrowed(text string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
-	names, err := requested(text, auth.AllScopes())
-	if err != nil || strings.TrimSpace(text) == "" {
-		return allowed, err
+// narrowed returns what a request for authorization asks for: whether it is for OpenID, and the
+// scopes, which are all that the client has if the request names none. It leaves out scopes that the
+// client does not have: programs often request all of scopes_supported. The reply names the scopes
+// that the program gets (RFC 6749 §3.3).
+func narrowed(text string, allowed auth.ScopeSet) (openID bool, scopes auth.ScopeSet, err error) {
+	openID, names := openIDOf(text)
+	if len(names) == 0 && !openID {
+		return false, allowed, nil
 	}
-	if names = names.Intersect(allowed); len(names.Strings()) == 0 {
-		return names, fosite.ErrInvalidScope.WithHint("The client has none of the requested scopes.")
+	if scopes, err = requested(names, auth.AllScopes()); err != nil {
+		return false, scopes, err
 	}
-	return names, nil
+	if scopes = scopes.Intersect(allowed); scopes.Empty() && !openID {
+		err = fosite.ErrInvalidScope.WithHint("The client has none of the requested scopes.")
+	}
+	return openID, scopes, err
 }
 
 // errTarget is the refusal of tokens for another server (RFC 8707 §2).
@@ -203,7 +221,7 @@ func organisationOf(parameters url.Values) (uuid.UUID, error) {
 // shares the origin of the browser's, and ends with the user's sessions at the provider.
 func (s *Server) issueCode(w http.ResponseWriter, r *http.Request, a *authorization, of session.Session, org uuid.UUID) {
 	created, err := s.sessions.CreateSession(r.Context(), session.Session{
-		User: of.User, Org: limitOf(of, a.client.Client), Client: a.client.ID, Method: of.Method,
+		User: of.User, Org: limitOf(of, a.client.Client, org), Client: a.client.ID, Parent: of.ID, Method: of.Method,
 		Issuer: of.Issuer, Subject: of.Subject, ProviderSession: of.ProviderSession, ExpiresAt: s.now().Add(SessionLife),
 	})
 	if err != nil {
@@ -219,7 +237,9 @@ func (s *Server) issueCode(w http.ResponseWriter, r *http.Request, a *authorizat
 		return
 	}
 	a.flow.SetID(created.ID.String())
-	response, err := s.flows.NewAuthorizeResponse(r.Context(), a.flow, &granted{session: created, org: org, scopes: a.scopes})
+	response, err := s.flows.NewAuthorizeResponse(r.Context(), a.flow, &granted{
+		session: created, org: org, scopes: a.scopes, openID: a.openID, nonce: a.nonce, signedIn: of.CreatedAt,
+	})
 	if err != nil {
 		s.refuse(w, r, a, of, err)
 		return
@@ -228,25 +248,32 @@ func (s *Server) issueCode(w http.ResponseWriter, r *http.Request, a *authorizat
 	s.redirect(w, a, response.GetParameters())
 }
 
-// limitOf returns the organisation that a session of a client is limited to.
-func limitOf(of session.Session, c Client) uuid.UUID {
-	if c.Org != uuid.Nil {
+// limitOf returns the organisation that a session of a client is limited to. org is that of its first
+// tokens.
+func limitOf(of session.Session, c Client, org uuid.UUID) uuid.UUID {
+	switch {
+	case c.Org != uuid.Nil:
 		return c.Org
+	case c.Open:
+		return org
 	}
 	return of.Org
 }
 
 // trusts reports whether an error may lead the browser to the client, which anybody can
 // register for an organisation (RFC 9700 §4.11.2): the built-in client is on the person's
-// own machine, and others are those of an organisation that the person belongs to.
-func (s *Server) trusts(ctx context.Context, of session.Session, c Client) bool {
-	if c.ID == FirstParty {
+// own machine, others are those of an organisation that the person belongs to, and the person has
+// answered the question about an open client.
+func (s *Server) trusts(ctx context.Context, of session.Session, a *authorization) bool {
+	switch {
+	case a.client.ID == FirstParty:
 		return true
-	}
-	if of.ID == uuid.Nil {
+	case a.client.Open:
+		return a.answered
+	case of.ID == uuid.Nil:
 		return false
 	}
-	_, _, err := s.organisation(ctx, of, c, uuid.Nil)
+	_, _, err := s.organisation(ctx, of, a.client.Client, uuid.Nil)
 	return err == nil
 }
 
@@ -257,7 +284,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, a *authorization
 		out.code = "unauthorized_client"
 	}
 	s.monitor.Refused(r, Event{Kind: KindCode, Client: a.client.ID, User: of.User, Org: a.org, Reason: out.code})
-	if !s.trusts(r.Context(), of, a.client.Client) {
+	if !s.trusts(r.Context(), of, a) {
 		s.showRefusal(w, r, out)
 		return
 	}
@@ -293,9 +320,5 @@ func (s *Server) showRefusal(w http.ResponseWriter, r *http.Request, out refusal
 		s.fail(w, r, out)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(out.status)
-	_, _ = w.Write([]byte("This sign-in link does not work. " + out.description + "\n"))
+	s.pages.Refuse(w, out.status, out.description)
 }

@@ -32,8 +32,13 @@ type Client struct {
 	// Name is shown to people who are asked for their consent.
 	Name string
 	// Org is the organisation of the client and of its tokens; [uuid.Nil] for
-	// [FirstParty].
+	// [FirstParty] and for open clients.
 	Org uuid.UUID
+	// Open reports that nobody vouches for the client: it registered itself, or a document describes
+	// it. Each of its sessions is for one organisation that allows such clients.
+	Open bool
+	// Publisher is the host of the document that describes the client; empty for other clients.
+	Publisher string
 	// SecretHash is the SHA-256 of the client's secret; nil for a public client.
 	SecretHash []byte
 	// RedirectURIs are compared exactly, except for the ports of addresses on the person's own machine
@@ -61,10 +66,16 @@ func firstParty() Client {
 
 // find returns a client by its id. One that has ended is unknown.
 func (s *Server) find(ctx context.Context, id string) (Client, error) {
-	if id == FirstParty {
+	switch {
+	case id == FirstParty:
 		return firstParty(), nil
+	case describesItself(id):
+		return s.describedBefore(id)
 	}
 	c, err := s.clients.Client(ctx, id)
+	if err == nil && c.Open && s.documents == nil {
+		c, err = Client{}, ErrUnknownClient
+	}
 	if err == nil && !c.Ends.IsZero() && !s.now().Before(c.Ends) {
 		c, err = Client{}, ErrUnknownClient
 	}

@@ -115,7 +115,7 @@ func (s *Server) Introspect(w http.ResponseWriter, r *http.Request) {
 	case claims.Issuer == s.issuer && p.OrgID == client.Org:
 		reply(w, http.StatusOK, introspection{
 			Active: true, TokenType: "Bearer", Issuer: claims.Issuer, Audience: claims.Audience, Subject: p.UserID.String(), Client: claims.Client,
-			Org: p.OrgID.String(), Scope: p.Scopes.String(), Expiry: claims.Expiry.Unix(), IssuedAt: claims.IssuedAt.Unix(), ID: claims.ID,
+			Org: p.OrgID.String(), Scope: (&granted{openID: hasOpenID(claims.Scope)}).scopeText(p.Scopes), Expiry: claims.Expiry.Unix(), IssuedAt: claims.IssuedAt.Unix(), ID: claims.ID,
 		})
 		return
 	}

@@ -40,6 +40,14 @@ const (
 // An error that wraps [auth.ErrUnauthenticated] or [auth.ErrForbidden] is a refusal.
 type Access interface {
 	Allow(ctx context.Context, of session.Session, org uuid.UUID) (auth.Role, error)
+	// OpenTo returns the organisations in which a session may act and that allow open clients.
+	OpenTo(ctx context.Context, of session.Session) ([]session.Organisation, error)
+}
+
+// People describes people to programs.
+type People interface {
+	// Person returns the e-mail address and the name of a person. The name may be empty.
+	Person(ctx context.Context, user uuid.UUID) (email, name string, err error)
 }
 
 // Keys signs access tokens with the current key.
@@ -62,6 +70,11 @@ type Pages interface {
 	// Consent asks the user. done means that it has replied to the request itself, such
 	// as with the page that asks.
 	Consent(w http.ResponseWriter, r *http.Request, c ConsentRequest) (approved, done bool)
+	// Choose lets the user choose the organisation that a client acts in. Each choice is the
+	// request with the organisation in its parameter org.
+	Choose(w http.ResponseWriter, r *http.Request, c Client, among []session.Organisation)
+	// Refuse shows why an authorization request is refused.
+	Refuse(w http.ResponseWriter, status int, why string)
 }
 
 // ConsentRequest is the question whether a client may act for a user.
@@ -71,8 +84,12 @@ type ConsentRequest struct {
 	// Org is the organisation of the first tokens; [uuid.Nil] for a person without one.
 	Org    uuid.UUID
 	Scopes auth.ScopeSet
-	// Redirect is the host that the answer is sent to.
+	// OpenID reports that the client asks who the user is.
+	OpenID bool
+	// Redirect is the host that the answer is sent to, and Native reports whether it is the user's
+	// own machine.
 	Redirect string
+	Native   bool
 }
 
 // Monitor learns of the outcome of requests. Implementations are safe for concurrent use.
@@ -97,6 +114,8 @@ const (
 	KindToken         = "token"
 	KindRevocation    = "revocation"
 	KindIntrospection = "introspection"
+	// KindUserInfo is a request for the claims about a person.
+	KindUserInfo = "userinfo"
 	// KindClient is the authentication of a client.
 	KindClient = "client"
 )
@@ -124,8 +143,11 @@ type Config struct {
 	Keys     Keys
 	Tokens   Verifier
 	Access   Access
+	People   People
 	Pages    Pages
 	Monitor  Monitor
+	// Documents reads the documents of clients. Without it, there are no open clients.
+	Documents Documents
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 	// Logger receives failures, which clients do not see.
@@ -134,24 +156,26 @@ type Config struct {
 
 // Server is the authorization server. It is safe for concurrent use.
 type Server struct {
-	issuer   string
-	clients  Clients
-	sessions session.Sessions
-	grants   session.Grants
-	keys     Keys
-	tokens   Verifier
-	access   Access
-	pages    Pages
-	monitor  Monitor
-	now      func() time.Time
-	log      *slog.Logger
-	flows    *fosite.Fosite
+	issuer    string
+	clients   Clients
+	sessions  session.Sessions
+	grants    session.Grants
+	keys      Keys
+	tokens    Verifier
+	access    Access
+	people    People
+	pages     Pages
+	monitor   Monitor
+	documents Documents
+	now       func() time.Time
+	log       *slog.Logger
+	flows     *fosite.Fosite
 }
 
 // New returns a server.
 func New(c Config) *Server {
 	s := &Server{issuer: c.Issuer, clients: c.Clients, sessions: c.Sessions, grants: c.Grants, keys: c.Keys, tokens: c.Tokens,
-		access: c.Access, pages: c.Pages, monitor: c.Monitor, now: c.Now, log: c.Logger}
+		access: c.Access, people: c.People, pages: c.Pages, monitor: c.Monitor, documents: c.Documents, now: c.Now, log: c.Logger}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -27,8 +27,15 @@ type granted struct {
 	scopes auth.ScopeSet
 	// allowed are the scopes of the user's present role in org.
 	allowed auth.ScopeSet
+	// openID reports that the person has agreed to tell the client who they are, and nonce and
+	// signedIn are for its ID tokens: the nonce of the request, and when the person signed in.
+	openID   bool
+	nonce    string
+	signedIn time.Time
 	// narrowed bounds the scopes of the next access token only.
 	narrowed *auth.ScopeSet
+	// anonymous reports that the next tokens do not tell who the person is.
+	anonymous bool
 	// life is that of the access token that was issued last.
 	life time.Duration
 }
@@ -63,6 +70,10 @@ type request struct {
 	Scopes      []string  `json:"scopes"`
 	RedirectURI string    `json:"redirect_uri,omitempty"`
 	Challenge   string    `json:"code_challenge,omitempty"`
+	OpenID      bool      `json:"openid,omitempty"`
+	Nonce       string    `json:"nonce,omitempty"`
+	// SignedIn is a time in seconds since 1970.
+	SignedIn int64 `json:"signed_in,omitempty"`
 }
 
 // exchange is the state of one request for tokens: the grant that is used up and its
@@ -142,6 +153,12 @@ func (s *store) grantOf(kind session.GrantKind, r fosite.Requester, life time.Du
 	if kind == session.GrantCode {
 		stored.RedirectURI, stored.Challenge = form.Get("redirect_uri"), form.Get("code_challenge")
 	}
+	if g.openID {
+		stored.OpenID, stored.SignedIn = true, g.signedIn.Unix()
+		if kind == session.GrantCode {
+			stored.Nonce = g.nonce
+		}
+	}
 	text, err := json.Marshal(stored)
 	if err != nil {
 		return session.Grant{}, fmt.Errorf("encode request: %w", err)
@@ -174,7 +191,8 @@ func (s *store) load(ctx context.Context, kind session.GrantKind, signature stri
 	r := fosite.NewRequest()
 	r.ID, r.RequestedAt = found.Session.String(), found.CreatedAt
 	r.Client = &registered{Client: Client{ID: found.Client}}
-	r.Session = &granted{session: of, org: stored.Org, scopes: auth.StoredScopes(stored.Scopes)}
+	r.Session = &granted{session: of, org: stored.Org, scopes: auth.StoredScopes(stored.Scopes), openID: stored.OpenID,
+		nonce: stored.Nonce, signedIn: time.Unix(stored.SignedIn, 0)}
 	r.RequestedScope, r.GrantedScope = stored.Scopes, stored.Scopes
 	r.Form.Set("redirect_uri", stored.RedirectURI)
 	r.Form.Set("code_challenge", stored.Challenge)

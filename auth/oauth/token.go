@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,38 +55,44 @@ type limitedError struct{ wait time.Duration }
 // Error implements error.
 func (e *limitedError) Error() string { return "too many tokens of one client" }
 
+// issued is the reply to a request for tokens.
+type issued struct {
+	session.Tokens
+	IDToken string `json:"id_token,omitempty"`
+}
+
 // exchange issues tokens, and describes them in e.
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request, e *Event) (session.Tokens, error) {
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request, e *Event) (none issued, err error) {
 	if err := form(w, r); err != nil {
-		return session.Tokens{}, err
+		return none, err
 	}
 	kind := r.PostForm.Get("grant_type")
 	switch kind {
 	case grantCode, grantRefresh, grantClient:
 		e.Kind = kind
 	case "":
-		return session.Tokens{}, fosite.ErrInvalidRequest.WithHint("The parameter grant_type is missing.")
+		return none, fosite.ErrInvalidRequest.WithHint("The parameter grant_type is missing.")
 	default:
-		return session.Tokens{}, fosite.ErrUnsupportedGrantType
+		return none, fosite.ErrUnsupportedGrantType
 	}
 	if err := s.checkResource(r.PostForm); err != nil {
-		return session.Tokens{}, err
+		return none, err
 	}
 	state := &exchange{}
 	ctx := context.WithValue(r.Context(), exchangeKey{}, state)
 	tokens, err := s.exchangeGrant(ctx, r, kind, e)
 	if state.reused {
 		e.Session = state.family
-		return session.Tokens{}, fosite.ErrInvalidGrant.WithHint("It was used before. All tokens of the session have been revoked.").
+		return none, fosite.ErrInvalidGrant.WithHint("It was used before. All tokens of the session have been revoked.").
 			WithWrap(session.ErrReused)
 	}
 	if state.ended {
-		return session.Tokens{}, fosite.ErrInvalidGrant.WithHint("The session has ended.").WithWrap(session.ErrNotFound)
+		return none, fosite.ErrInvalidGrant.WithHint("The session has ended.").WithWrap(session.ErrNotFound)
 	}
 	return tokens, err
 }
 
-func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string, e *Event) (session.Tokens, error) {
+func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string, e *Event) (none issued, err error) {
 	access, err := s.flows.NewAccessRequest(ctx, r, &granted{})
 	if proving := exchangeOf(ctx).proving; err != nil && proving != uuid.Nil {
 		// The code ends with this attempt, also if the client disconnects, so that nobody who has the
@@ -96,16 +103,16 @@ func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string
 	}
 	switch {
 	case kind == grantClient && errors.Is(err, fosite.ErrInvalidGrant): // fosite's refusal of public clients
-		return session.Tokens{}, fosite.ErrUnauthorizedClient.WithHint("The client is not that of a service account.")
+		return none, fosite.ErrUnauthorizedClient.WithHint("The client is not that of a service account.")
 	case err != nil:
-		return session.Tokens{}, err
+		return none, err
 	}
 	client := access.GetClient().(*registered) // of store.GetClient
 	given := access.GetSession().(*granted)    // of store.load, or the one above
 	e.Client = client.ID
 	if kind == grantClient {
 		if wait := s.monitor.Limited(client.ID); wait > 0 {
-			return session.Tokens{}, &limitedError{wait}
+			return none, &limitedError{wait}
 		}
 		err = s.startService(ctx, r, client.Client, given)
 	} else {
@@ -113,17 +120,21 @@ func (s *Server) exchangeGrant(ctx context.Context, r *http.Request, kind string
 	}
 	e.User, e.Org, e.Session = given.session.User, given.org, given.session.ID
 	if err != nil {
-		return session.Tokens{}, err
+		return none, err
 	}
 	response, err := s.flows.NewAccessResponse(ctx, access)
 	if err != nil {
-		return session.Tokens{}, err
+		return none, err
 	}
 	refresh, _ := response.GetExtra("refresh_token").(string)
-	return session.Tokens{
+	out := issued{Tokens: session.Tokens{
 		AccessToken: response.GetAccessToken(), TokenType: "Bearer", ExpiresIn: given.expiresIn(), RefreshToken: refresh,
-		Scope: given.effective(client.Client).String(),
-	}, nil
+		Scope: given.scopeText(given.effective(client.Client)),
+	}}
+	if given.identifies() {
+		out.IDToken, err = s.idToken(ctx, given, client.ID, out.AccessToken)
+	}
+	return out, err
 }
 
 // choose checks that the user may still act in the organisation. A refresh may choose
@@ -138,11 +149,9 @@ func (s *Server) choose(ctx context.Context, r *http.Request, kind string, clien
 		if chosen != uuid.Nil {
 			wanted = chosen
 		}
-		narrowed, err := requested(r.PostForm.Get("scope"), given.scopes)
-		if err != nil {
+		if err := given.narrow(r.PostForm.Get("scope")); err != nil {
 			return err
 		}
-		given.narrowed = &narrowed
 	}
 	given.org, given.allowed, err = s.organisation(ctx, given.session, client, wanted)
 	return err
@@ -159,8 +168,11 @@ func (s *Server) startService(ctx context.Context, r *http.Request, client Clien
 	} else if chosen != uuid.Nil && chosen != client.Org {
 		return fosite.ErrInvalidRequest.WithHint("The parameter org names another organisation than the client's.")
 	}
-	if given.scopes, err = requested(r.PostForm.Get("scope"), client.Scopes); err != nil {
-		return err
+	given.scopes = client.Scopes
+	if names := strings.Fields(r.PostForm.Get("scope")); len(names) > 0 {
+		if given.scopes, err = requested(names, client.Scopes); err != nil {
+			return err
+		}
 	}
 	of := session.Session{User: client.Service, Org: client.Org, Client: client.ID, Method: session.MethodClient,
 		ExpiresAt: s.now().Add(serviceLife)}

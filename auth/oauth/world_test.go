@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -48,6 +49,11 @@ type world struct {
 	refusedAccess error  // of organisation other
 	onAllow       func() // is called when access is asked for
 	clients       map[string]oauth.Client
+	documents     map[string]oauth.Client
+	described     int
+	closed        bool        // the operator allows no open clients
+	open          []uuid.UUID // organisations that allow open clients
+	choices       []session.Organisation
 	signedIn      bool
 	approve       bool
 	asked         []oauth.ConsentRequest
@@ -128,15 +134,20 @@ func (w *world) another() *replica {
 	r.tokens, err = jwt.New(w, []jwt.Issuer{{URL: issuer, Algorithms: []string{jwt.ES256}, Keys: r.keys, AccessTokensOnly: true,
 		Sessions: r.store, Orgless: true}}, jwt.Options{Now: w.now})
 	require.NoError(w, err)
-	r.server = oauth.New(oauth.Config{
+	config := oauth.Config{
 		Issuer: issuer, Clients: w, Sessions: r.store, Grants: grants{r.store, w}, Keys: r.keys, Tokens: r.tokens,
-		Access: w, Pages: w, Monitor: w, Now: w.now, Logger: slog.New(slog.DiscardHandler),
-	})
+		Access: w, People: w, Pages: w, Monitor: w, Documents: w, Now: w.now, Logger: slog.New(slog.DiscardHandler),
+	}
+	if w.closed {
+		config.Documents = nil
+	}
+	r.server = oauth.New(config)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/oauth2/authorize", r.server.Authorize)
 	mux.HandleFunc("/oauth2/token", r.server.Token)
 	mux.HandleFunc("/oauth2/revoke", r.server.Revoke)
 	mux.HandleFunc("/oauth2/introspect", r.server.Introspect)
+	mux.HandleFunc("/oauth2/userinfo", r.server.UserInfo)
 	r.http = httptest.NewServer(mux)
 	w.Cleanup(r.http.Close)
 	return r
@@ -181,6 +192,33 @@ func (w *world) Allow(_ context.Context, of session.Session, org uuid.UUID) (aut
 	return role, nil
 }
 
+// OpenTo implements oauth.Access.
+func (w *world) OpenTo(ctx context.Context, of session.Session) (open []session.Organisation, err error) {
+	for _, org := range w.open {
+		if _, err := w.Allow(ctx, of, org); err == nil {
+			open = append(open, session.Organisation{ID: org, Name: "Organisation " + org.String()})
+		}
+	}
+	return open, nil
+}
+
+// Describe implements oauth.Documents.
+func (w *world) Describe(_ context.Context, id string, _ uuid.UUID) (oauth.Client, error) {
+	w.described++
+	if c, ok := w.documents[id]; ok {
+		return c, nil
+	}
+	return oauth.Client{}, &oauth.DocumentError{Reason: "it cannot be read"}
+}
+
+// Person implements oauth.People.
+func (w *world) Person(_ context.Context, user uuid.UUID) (email, name string, err error) {
+	if user != w.ada {
+		return "", "", errors.New("unknown person")
+	}
+	return "ada@example.com", "Ada", nil
+}
+
 // MemberByID implements jwt.Members.
 func (w *world) MemberByID(_ context.Context, org, user uuid.UUID) (jwt.Member, bool, error) {
 	w.mu.Lock()
@@ -206,6 +244,19 @@ func (w *world) SignedIn(*http.Request) (session.Session, bool) { return w.brows
 func (w *world) SignIn(out http.ResponseWriter, _ *http.Request, returnTo, hint string) {
 	w.signIns = append(w.signIns, returnTo+" "+hint)
 	out.WriteHeader(http.StatusTeapot)
+}
+
+// Choose implements oauth.Pages.
+func (w *world) Choose(out http.ResponseWriter, _ *http.Request, _ oauth.Client, among []session.Organisation) {
+	w.choices = among
+	out.WriteHeader(http.StatusTeapot)
+}
+
+// Refuse implements oauth.Pages.
+func (w *world) Refuse(out http.ResponseWriter, status int, why string) {
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out.WriteHeader(status)
+	_, _ = io.WriteString(out, why)
 }
 
 // Consent implements oauth.Pages.

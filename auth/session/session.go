@@ -38,6 +38,9 @@ type Session struct {
 	Org uuid.UUID
 	// Client is the OAuth client that the session belongs to; empty for a browser.
 	Client string
+	// Parent is the session of the browser in which the person allowed the client; [uuid.Nil] for
+	// other sessions.
+	Parent uuid.UUID
 	Method Method
 	// Issuer, Subject and ProviderSession identify the session at the identity provider.
 	// They are empty unless Method is [MethodSSO]. ProviderSession may be empty then, too.
@@ -51,11 +54,24 @@ type Session struct {
 // FirstParty is the id of the built-in client, which people run themselves.
 const FirstParty = "lakewarden"
 
-// Program reports whether the session belongs to a client of an organisation.
+// Program reports whether the session belongs to a client other than the built-in one.
 func (s Session) Program() bool { return s.Client != "" && s.Client != FirstParty }
 
 // Live reports whether the session is neither revoked nor expired at the given time.
 func (s Session) Live(at time.Time) bool { return s.RevokedAt.IsZero() && at.Before(s.ExpiresAt) }
+
+// Organisation is an organisation that a person chooses for a session.
+type Organisation struct {
+	ID   uuid.UUID
+	Name string
+}
+
+// Listed is a session with what people recognise it by.
+type Listed struct {
+	Session
+	// ClientName is empty for a browser, and for a client without a record.
+	ClientName string
+}
 
 // Sessions stores sessions. Implementations are safe for concurrent use. Errors of an
 // unreachable database wrap catalog.ErrUnavailable.
@@ -67,6 +83,8 @@ type Sessions interface {
 	Session(ctx context.Context, id uuid.UUID) (Session, error)
 	// RevokeSession ends a session. Idempotent.
 	RevokeSession(ctx context.Context, id uuid.UUID) error
+	// RevokeFamily ends a session and those whose parent it is. Idempotent.
+	RevokeFamily(ctx context.Context, id uuid.UUID) error
 	// RevokeUser ends all sessions of a user, such as after a change of the password,
 	// except the one with the given id, which may be [uuid.Nil].
 	RevokeUser(ctx context.Context, user, except uuid.UUID) error
@@ -100,4 +118,8 @@ type Browsers interface {
 	Browser(ctx context.Context, cookie string) (Session, error)
 	// DeleteBrowser forgets a cookie. Idempotent.
 	DeleteBrowser(ctx context.Context, cookie string) error
+	// ReplaceBrowser ends the session of a cookie, because the session by has begun in the same
+	// browser. The session by becomes the parent of the programs of a session of the same user; those
+	// of another user's session end with it. A cookie without a live session is no error.
+	ReplaceBrowser(ctx context.Context, cookie string, by Session) error
 }

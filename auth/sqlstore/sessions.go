@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	sessionColumns = `t.id, t.user_id, t.org_id, t.client_id, t.method, t.issuer, t.subject, t.provider_session,
+	sessionColumns = `t.id, t.user_id, t.org_id, t.client_id, t.parent_id, t.method, t.issuer, t.subject, t.provider_session,
 	t.created_at, t.expires_at, t.revoked_at`
 	selectSession = "SELECT " + sessionColumns + " FROM token_sessions t"
 )
@@ -22,8 +22,8 @@ func scanSession(r sqldb.Row) (session.Session, error) { return scanSessionAnd(r
 
 // scanSessionAnd scans a row of sessionColumns after other columns.
 func scanSessionAnd(r sqldb.Row, before ...any) (s session.Session, err error) {
-	var id, user, org string
-	err = r.Scan(append(before, &id, &user, &org, &s.Client, &s.Method, &s.Issuer, &s.Subject, &s.ProviderSession,
+	var id, user, org, parent string
+	err = r.Scan(append(before, &id, &user, &org, &s.Client, &parent, &s.Method, &s.Issuer, &s.Subject, &s.ProviderSession,
 		sqldb.Time(&s.CreatedAt), sqldb.Time(&s.ExpiresAt), sqldb.Time(&s.RevokedAt))...)
 	if err != nil {
 		return s, err
@@ -34,10 +34,19 @@ func scanSessionAnd(r sqldb.Row, before ...any) (s session.Session, err error) {
 	if s.User, err = uuid.Parse(user); err != nil {
 		return s, err
 	}
-	if org != "" {
-		s.Org, err = uuid.Parse(org)
+	if s.Org, err = optionalID(org); err != nil {
+		return s, err
 	}
+	s.Parent, err = optionalID(parent)
 	return s, err
+}
+
+// optionalID parses the result of idOrEmpty.
+func optionalID(text string) (uuid.UUID, error) {
+	if text == "" {
+		return uuid.Nil, nil
+	}
+	return uuid.Parse(text)
 }
 
 // idOrEmpty returns the text of an id, or "" for [uuid.Nil].
@@ -63,9 +72,9 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) (session.S
 		if err := lifetimes.Bind(ctx, tx, lifetimes.Session, n.ID.String(), bound); err != nil {
 			return err
 		}
-		return tx.Insert(ctx, "id", `INSERT INTO token_sessions (id, user_id, org_id, client_id, method, issuer, subject, provider_session,
-			created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			n.ID.String(), n.User.String(), idOrEmpty(n.Org), n.Client, n.Method, n.Issuer, n.Subject, n.ProviderSession,
+		return tx.Insert(ctx, "id", `INSERT INTO token_sessions (id, user_id, org_id, client_id, parent_id, method, issuer, subject,
+			provider_session, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			n.ID.String(), n.User.String(), idOrEmpty(n.Org), n.Client, idOrEmpty(n.Parent), n.Method, n.Issuer, n.Subject, n.ProviderSession,
 			sqldb.Micros(n.CreatedAt), sqldb.Micros(n.ExpiresAt))
 	})
 	if err != nil {
@@ -101,6 +110,12 @@ func (s *Store) Live(ctx context.Context, id uuid.UUID) (auth.LiveSession, error
 // RevokeSession implements [session.Sessions].
 func (s *Store) RevokeSession(ctx context.Context, id uuid.UUID) error {
 	_, err := s.revoke(ctx, "id = ?", id.String())
+	return err
+}
+
+// RevokeFamily implements [session.Sessions].
+func (s *Store) RevokeFamily(ctx context.Context, id uuid.UUID) error {
+	_, err := s.revoke(ctx, "(id = ? OR parent_id = ?)", id.String(), id.String())
 	return err
 }
 

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -87,6 +88,24 @@ func (s *Store) Browser(ctx context.Context, cookie string) (session.Session, er
 		" JOIN browser_sessions b ON b.session_id = t.id WHERE b.hash = ? AND t.revoked_at IS NULL AND t.expires_at > ?",
 		session.Hash(cookie), sqldb.Micros(s.db.Clock()))
 	return found, missing(err)
+}
+
+// ReplaceBrowser implements [session.Browsers].
+func (s *Store) ReplaceBrowser(ctx context.Context, cookie string, by session.Session) error {
+	older, err := s.Browser(ctx, cookie)
+	if errors.Is(err, session.ErrNotFound) || err == nil && older.ID == by.ID {
+		return nil
+	}
+	if err == nil && older.User == by.User {
+		err = s.db.Transact(ctx, func(tx sqldb.Session) error {
+			_, err := tx.Exec(ctx, "UPDATE token_sessions SET parent_id = ? WHERE parent_id = ?", by.ID.String(), older.ID.String())
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return s.RevokeFamily(ctx, older.ID)
 }
 
 // DeleteBrowser implements [session.Browsers].

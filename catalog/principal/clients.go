@@ -27,9 +27,11 @@ func (s Source) Client(ctx context.Context, text string) (oauth.Client, error) {
 		return oauth.Client{}, fmt.Errorf("%w: look up client: %w", auth.ErrUnavailable, err)
 	}
 	out := oauth.Client{ID: text, Name: c.Name, SecretHash: c.SecretHash, RedirectURIs: c.RedirectURIs, Scopes: auth.StoredScopes(c.Scopes),
-		Ends: c.Ends()}
+		Ends: c.Ends(), Open: c.Kind == catalog.ClientOpen}
 	var ids ids
-	out.Org = ids.parse(string(c.Org))
+	if !out.Open {
+		out.Org = ids.parse(string(c.Org))
+	}
 	if c.User != "" {
 		out.Service = ids.parse(string(c.User))
 	}

@@ -131,10 +131,24 @@ func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expec
 		if err := s.switchSandbox(ctx, tx, o); err != nil {
 			return err
 		}
+		if err := s.endOpenClients(ctx, tx, o); err != nil {
+			return err
+		}
 		updated, err = organisation(ctx, tx, org)
 		return err
 	})
 	return updated, err
+}
+
+// endOpenClients ends the sessions of clients that nobody vouches for if the organisation does not
+// allow them.
+func (s *Store) endOpenClients(ctx context.Context, tx sqldb.Session, o catalog.Organisation) error {
+	if o.Config.ClientPolicy() == catalog.ClientsOpen {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `UPDATE token_sessions SET revoked_at = ? WHERE org_id = ? AND revoked_at IS NULL
+		AND (client_id LIKE 'https://%' OR client_id IN (SELECT c.id FROM open_clients c))`, sqldb.Micros(s.db.Clock()), o.ID)
+	return err
 }
 
 // DeleteOrganisation implements [catalog.Organisations].

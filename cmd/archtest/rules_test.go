@@ -11,7 +11,7 @@ var allowed = map[string][]string{
 	"auth":       {}, "auth/epochcache": {}, "auth/outbound": {},
 	"auth/apikey": {"auth", "auth/epochcache"}, "auth/jwt": {"auth", "auth/epochcache", "auth/outbound"},
 	"auth/oauth": {"auth", "auth/jwt", "auth/session"}, "auth/sso": {"auth", "auth/jwt", "auth/outbound"},
-	"auth/provider": {"auth", "auth/outbound"}, "auth/mail": {"auth"},
+	"auth/clientdocument": {"auth/outbound"}, "auth/provider": {"auth", "auth/outbound"}, "auth/mail": {"auth"},
 	"auth/provider/providertest": {},
 	"auth/session":               {}, "auth/password": {},
 	// catalog/sqlstore/sqldb: sign-ins are stored in the database of the catalog, and their
@@ -208,7 +208,7 @@ var allowed = map[string][]string{
 	"api/ops/identity/binding":  {"api/ops/fault", "api/ops/caller", "auth", "auth/session", "catalog", "catalog/authz"},
 	"api/ops/identity": {"api/ops/identity/throttle", "api/ops/identity/binding",
 		"api/ops/fault", "api/ops/feature", "api/ops/caller", "api/ops/admin", "auth", "auth/apikey", "auth/session",
-		"auth/password", "auth/sso", "auth/provider", "auth/mail", "catalog", "catalog/authz", "catalog/secret"},
+		"auth/clientdocument", "auth/password", "auth/sso", "auth/provider", "auth/mail", "catalog", "catalog/authz", "catalog/secret"},
 	"api/ops/storage": {"api/ops/fault", "api/ops/deletion", "api/ops/feature", "api/ops/caller", "api/ops/lake", "api/ops/access",
 		"api/ops/memo",
 		"api/ops/operation", "api/ops/write",

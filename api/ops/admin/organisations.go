@@ -32,6 +32,8 @@ type ConfigPatch struct {
 	// SetConstraints reports whether TableConstraints is to be stored, even if it is nil.
 	SetConstraints   bool
 	TableConstraints *catalog.TableConstraints
+	// Clients is empty for an unchanged setting.
+	Clients catalog.ClientPolicy
 }
 
 // PatchConfig changes settings. Concurrent changes of different settings all succeed.
@@ -63,6 +65,9 @@ func (o Organisations) PatchConfig(ctx context.Context, id catalog.OrgID, patch 
 		}
 		if patch.SetConstraints {
 			config.TableConstraints = patch.TableConstraints
+		}
+		if patch.Clients != "" {
+			config.Clients = patch.Clients
 		}
 		return o.Store.UpdateOrganisation(ctx, id, org.Version, catalog.OrganisationChange{Config: &config})
 	})

@@ -20,6 +20,8 @@ type AccessStore interface {
 	SSOConfig(ctx context.Context, org catalog.OrgID) (catalog.SSOConfig, error)
 	EmailDomains(ctx context.Context, org catalog.OrgID) ([]catalog.EmailDomain, error)
 	IdentityBinding(ctx context.Context, org catalog.OrgID, issuer, subject string) (catalog.IdentityBinding, error)
+	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
+	ListUserOrganisations(ctx context.Context, user catalog.UserID, page catalog.Page) (catalog.List[catalog.UserOrganisation], error)
 }
 
 // Access decides in which organisations a sign-in acts. It is asked when a code or token is
@@ -62,13 +64,18 @@ func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) (a
 	case err == nil:
 		err = a.decide(ctx, of, org, member)
 	}
-	if errors.Is(err, catalog.ErrUnavailable) {
-		err = fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
-	}
 	if err != nil {
-		return "", err
+		return "", unavailable(err)
 	}
 	return auth.Role(member.Role), nil
+}
+
+// unavailable adds [auth.ErrUnavailable] to an error of a catalog that cannot be reached.
+func unavailable(err error) error {
+	if errors.Is(err, catalog.ErrUnavailable) {
+		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+	}
+	return err
 }
 
 func (a Access) decide(ctx context.Context, of session.Session, org uuid.UUID, member catalog.Membership) error {

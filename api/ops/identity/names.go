@@ -15,7 +15,7 @@ type NameStore interface {
 	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
 }
 
-// Names returns the names that consent pages show.
+// Names returns the names that consent pages and programs show.
 type Names struct{ Store NameStore }
 
 // Names returns the e-mail address of a person and the name of an organisation, which is empty for
@@ -29,4 +29,11 @@ func (n Names) Names(ctx context.Context, user, org uuid.UUID) (email, organisat
 	}
 	o, err := n.Store.Organisation(ctx, catalog.OrgID(org.String()))
 	return u.Email, o.Name, err
+}
+
+// Person returns the e-mail address and the display name of a person, for programs that the person has
+// allowed to know them.
+func (n Names) Person(ctx context.Context, user uuid.UUID) (email, name string, err error) {
+	u, err := n.Store.User(authz.System(ctx, "names"), catalog.UserID(user.String()))
+	return u.Email, u.DisplayName, unavailable(err)
 }

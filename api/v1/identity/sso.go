@@ -106,6 +106,9 @@ func registerCallback(api huma.API, rt v1.Route, sso identity.SSO, door Door) {
 				ctx.SetStatus(http.StatusSeeOther)
 			}}, nil
 		}
+		if err == nil && done.ReturnTo != "" {
+			err = sso.Began(ctx, door.Cookies.Read(in.request, browser.SignedIn), done.Session)
+		}
 		if err != nil {
 			return nil, rt.Fail(ctx, err)
 		}

@@ -26,6 +26,7 @@ type organisation struct {
 type organisationConfig struct {
 	TableConstraints v1.Nullable[tableConstraints] `json:"table_constraints"`
 	Features         []feature                     `json:"features"`
+	Clients          catalog.ClientPolicy          `json:"clients" enum:"own,open" doc:"Which OAuth clients may act here: the organisation's own, or also those that registered themselves"`
 }
 
 type tableConstraints struct {
@@ -49,6 +50,7 @@ func organisationOf(o catalog.Organisation) organisation {
 	if t := o.Config.TableConstraints; t != nil {
 		out.Config.TableConstraints.Value = &tableConstraints{t.RequirePrimaryKey, t.NamePattern, t.MaxColumns}
 	}
+	out.Config.Clients = o.Config.ClientPolicy()
 	out.Config.Features = v1.Map(o.Config.FeatureList(), func(f catalog.Feature) feature { return feature(f) })
 	return out
 }
@@ -67,6 +69,7 @@ type patchConfigInput struct {
 			Enabled bool   `json:"enabled"`
 		} `json:"features,omitempty" maxItems:"32"`
 		TableConstraints v1.Optional[tableConstraints] `json:"table_constraints,omitempty" doc:"null removes them"`
+		Clients          catalog.ClientPolicy          `json:"clients,omitempty" enum:"own,open" doc:"own also ends the tokens of clients that registered themselves"`
 	}
 }
 
@@ -101,7 +104,7 @@ func Routes(api huma.API, orgs admin.Organisations) {
 }
 
 func (in *patchConfigInput) patch() (admin.ConfigPatch, error) {
-	patch := admin.ConfigPatch{Features: map[string]bool{}, SetConstraints: in.Body.TableConstraints.Sent}
+	patch := admin.ConfigPatch{Features: map[string]bool{}, SetConstraints: in.Body.TableConstraints.Sent, Clients: in.Body.Clients}
 	if in.Body.SandboxEnabled != nil {
 		patch.Features[catalog.FeatureSandbox] = *in.Body.SandboxEnabled
 	}

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -81,8 +82,12 @@ func (s *Store) Client(ctx context.Context, org catalog.OrgID, id catalog.Client
 
 // ClientByID implements [catalog.Clients].
 func (s *Store) ClientByID(ctx context.Context, id catalog.ClientID) (catalog.Client, error) {
-	return sqldb.One(ctx, s.db.Read(), scanClient, selectClient+" WHERE c.id = ? AND "+sqldb.LiveOrg("c.org_id")+
+	found, err := sqldb.One(ctx, s.db.Read(), scanClient, selectClient+" WHERE c.id = ? AND "+sqldb.LiveOrg("c.org_id")+
 		" AND (c.user_id = '' OR EXISTS (SELECT 1 FROM memberships m WHERE m.org_id = c.org_id AND m.user_id = c.user_id))", id)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return openClient(ctx, s.db.Read(), id)
+	}
+	return found, err
 }
 
 // ListClients implements [catalog.Clients].

@@ -244,7 +244,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Clients: clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
 		OAuth: oauth2.Server{
 			Issuer: settings.PublicURL, Flows: people.Flows, Keys: people.Signing,
-			Registration: oauth2.Registration{Clients: clients, Audit: auditor},
+			Registration: people.Registration(clients, auditor),
 		},
 		Keys: apiKeys, Organisations: admin.Organisations{Store: store, SandboxRoot: settings.SandboxRoot},
 		Members: admin.Members{Store: store}, Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},

@@ -95,9 +95,11 @@ type Settings struct {
 	// empty, the file holds its keys in clear.
 	KeyKMSURI string `koanf:"key_kms_uri"`
 	// KeyKMSEndpoint replaces the address of the KMS.
-	KeyKMSEndpoint        string        `koanf:"key_kms_endpoint"`
-	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
-	StoreTimeout          time.Duration `koanf:"store_timeout"`
+	KeyKMSEndpoint        string `koanf:"key_kms_endpoint"`
+	AllowPrivateEndpoints bool   `koanf:"allow_private_endpoints"`
+	// OpenRegistration lets clients that nobody vouches for introduce themselves.
+	OpenRegistration bool          `koanf:"open_registration"`
+	StoreTimeout     time.Duration `koanf:"store_timeout"`
 	// AzureAuthority is the URL of Azure's identity service; empty means that of the public
 	// cloud.
 	AzureAuthority string `koanf:"azure_authority"`
@@ -159,7 +161,7 @@ func defaults() map[string]any {
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
 		"discovery_interval": "5m", "vanish_after": "1m", "undo_window": "300s",
-		"drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",
+		"drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "open_registration": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
 		"isolation":         defaultIsolation(),
 		"body_rows":         10_000_000,

@@ -28,7 +28,7 @@ func (c *Settings) Attributes() []any {
 		"temp_mib", c.TempBytes, "spill_mib", c.SpillBytes, "spill_org_mib", c.SpillOrgBytes, "threads", c.Threads, "max_running", c.MaxRunning,
 		"query_timeout", c.QueryTimeout.String(), "max_query_timeout", c.MaxTimeout.String(), "issuers", len(c.Issuers),
 		"key_file", c.KeyFile, "key_kms_uri", c.KeyKMSURI,
-		"allow_private_endpoints", c.AllowPrivateEndpoints, "store_timeout", c.StoreTimeout.String(),
+		"allow_private_endpoints", c.AllowPrivateEndpoints, "open_registration", c.OpenRegistration, "store_timeout", c.StoreTimeout.String(),
 		"analysis_families", c.Analysis.configured(), "analyses_per_minute", c.Analysis.PerMinute,
 		"analysis_tokens_per_day", c.Analysis.TokensPerDay, "analysis_cost_per_day", c.Analysis.CostPerDay,
 	}

@@ -48,7 +48,9 @@ type Login struct {
 	Authenticator auth.Authenticator
 	Signing       *signin.SigningKeys
 	// Flows is the authorization server.
-	Flows         *oauth.Server
+	Flows *oauth.Server
+	// OpenClients is nil if the operator allows no clients that nobody vouches for.
+	OpenClients   *identity.OpenClients
 	Invitations   identity.Invitations
 	Passwords     identity.Passwords
 	Recovery      identity.Recovery
@@ -84,6 +86,7 @@ func New(ctx, background context.Context, o Options) (*Login, error) {
 		PublicURL: o.Settings.PublicURL,
 	}
 	l.addPasswords(o, mails)
+	l.addOpenClients(background, o)
 	l.Flows = l.newAuthorizationServer(o, tokens)
 	l.addSingleSignOn(background, o)
 	l.addIdentities(o, tokens)

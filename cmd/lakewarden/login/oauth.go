@@ -52,10 +52,14 @@ func newSigningKeys(ctx, background context.Context, o Options) (*signin.Signing
 
 // newAuthorizationServer builds the authorization server.
 func (l *Login) newAuthorizationServer(o Options, tokens *jwt.Authenticator) *oauth.Server {
-	return oauth.New(oauth.Config{
+	config := oauth.Config{
 		Issuer: o.Settings.PublicURL, Clients: principal.New(o.Store), Sessions: o.SignIns, Grants: o.SignIns, Keys: l.Signing, Tokens: tokens,
-		Access: identity.Access{Store: o.Store}, Pages: l.Pages, Logger: o.Logger,
+		Access: identity.Access{Store: o.Store}, People: identity.Names{Store: o.Store}, Pages: l.Pages, Logger: o.Logger,
 		Monitor: oauth2.Monitor{Audit: o.Audit, Failures: middleware.NewFailures(middleware.DefaultFailureRate, nil),
 			Tokens: middleware.NewLimiter(oauth2.TokenRate, nil)},
-	})
+	}
+	if l.OpenClients != nil {
+		config.Documents = documents{*l.OpenClients}
+	}
+	return oauth.New(config)
 }

@@ -1,0 +1,122 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/clientdocument"
+	"github.com/lakewarden/lakewarden/auth/session"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// OpenClients admits clients for which nobody vouches: they register themselves, or their id is the
+// URL of a document that describes them. They are public, and their scopes are bounded by
+// [auth.OpenClientScopes].
+type OpenClients struct {
+	Store     catalog.OpenClients
+	Documents *clientdocument.Reader
+	// Wait counts a document that is read for a person, and returns how long the person has to wait, or
+	// 0. A refused one does not count.
+	Wait func(person string) time.Duration
+}
+
+// NewOpenClient is what a client says about itself.
+type NewOpenClient struct {
+	// Name may be empty.
+	Name         string
+	RedirectURIs []string
+	// Scopes are granular. Empty means the viewer's scopes. Those that an open client cannot have are
+	// left out.
+	Scopes []string
+}
+
+// NamelessClient is the name of a client that has none.
+const NamelessClient = "Client without a name"
+
+// record returns the record of the client. It returns [catalog.FieldErrors] and
+// [auth.ErrUnknownScope].
+func (n NewOpenClient) record() (catalog.NewOpenClient, error) {
+	scopes, err := auth.ExpandScopes(n.Scopes)
+	if err != nil {
+		return catalog.NewOpenClient{}, err
+	}
+	out := catalog.NewOpenClient{Name: n.Name, RedirectURIs: n.RedirectURIs, Scopes: scopes.Intersect(auth.OpenClientScopes()).Strings()}
+	if out.Name == "" {
+		out.Name = NamelessClient
+	}
+	return out, out.Validate()
+}
+
+// Register stores a client that nobody has vouched for.
+func (o OpenClients) Register(ctx context.Context, n NewOpenClient) (catalog.Client, error) {
+	record, err := n.record()
+	if err != nil {
+		return catalog.Client{}, err
+	}
+	return o.Store.CreateOpenClient(authz.System(ctx, "open registration"), record)
+}
+
+// Expire removes the clients that nobody uses.
+func (o OpenClients) Expire(ctx context.Context) error {
+	return o.Store.ExpireOpenClients(authz.System(ctx, "open registration"), time.Now().Add(-catalog.OpenClientLife))
+}
+
+// Describe returns what the document of a client says, and the host of its URL. The document is read
+// for a person. Errors are [auth.ErrUnavailable] for a person who has too many read, and those of [clientdocument.Reader.Read]; a document
+// that breaks a rule of the catalog is a [*clientdocument.InvalidError], too.
+func (o OpenClients) Describe(ctx context.Context, id string, person uuid.UUID) (catalog.NewOpenClient, string, error) {
+	d, known := o.Documents.Cached(id)
+	if !known {
+		if wait := o.Wait(person.String()); wait > 0 {
+			return catalog.NewOpenClient{}, "", fmt.Errorf("%w: too many documents of clients", auth.ErrUnavailable)
+		}
+		var err error
+		if d, err = o.Documents.Read(ctx, id); err != nil {
+			return catalog.NewOpenClient{}, "", err
+		}
+	}
+	names := slices.DeleteFunc(strings.Fields(d.Scope), func(s string) bool { return !auth.AllScopes().Has(auth.Scope(s)) })
+	record, err := NewOpenClient{Name: d.Name, RedirectURIs: d.RedirectURIs, Scopes: names}.record()
+	var fields catalog.FieldErrors
+	if errors.As(err, &fields) {
+		err = &clientdocument.InvalidError{Reason: fields[0].Field + " " + fields[0].Message}
+	}
+	return record, d.Host, err
+}
+
+// OpenTo returns the organisations in which a session may act and that allow open clients.
+func (a Access) OpenTo(ctx context.Context, of session.Session) (open []session.Organisation, err error) {
+	system := authz.System(ctx, "access")
+	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.UserOrganisation], error) {
+		return a.Store.ListUserOrganisations(system, catalog.UserID(of.User.String()), page)
+	}, func(o catalog.UserOrganisation) error {
+		id, err := uuid.Parse(string(o.ID))
+		if err != nil || !o.DeletedAt.IsZero() || of.Org != uuid.Nil && of.Org != id {
+			return err
+		}
+		_, err = a.Allow(ctx, of, id)
+		if errors.Is(err, auth.ErrForbidden) || errors.Is(err, auth.ErrUnauthenticated) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		found, err := a.Store.Organisation(system, o.ID)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return nil
+		}
+		if err == nil && found.Config.ClientPolicy() == catalog.ClientsOpen {
+			open = append(open, session.Organisation{ID: id, Name: o.Name})
+		}
+		return err
+	})
+	return open, unavailable(err)
+}
