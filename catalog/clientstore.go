@@ -1,6 +1,9 @@
 package catalog
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Clients stores the OAuth clients of organisations. The sessions of a client end with it,
 // and when it loses a scope. A client that has ended with the API key that made it is still
@@ -17,10 +20,10 @@ type Clients interface {
 	ListClients(ctx context.Context, org OrgID, page Page) (List[Client], error)
 	// UpdateClient changes an application.
 	UpdateClient(ctx context.Context, org OrgID, client ClientID, expectedVersion int64, change ClientChange) (Client, error)
-	// ReplaceClientSecret replaces the secret of a client of either kind. The new secret ends
-	// with its maker. It returns [FieldErrors] for a public client, and [ErrRevoked] for a
-	// client that has ended.
-	ReplaceClientSecret(ctx context.Context, org OrgID, client ClientID, hash []byte, maker Maker) error
+	// ReplaceClientSecret replaces the secret of a client of an organisation. The client's sessions
+	// end after grace. The new secret ends with its maker. It returns [FieldErrors] for a public client,
+	// and [ErrRevoked] for a client that has ended.
+	ReplaceClientSecret(ctx context.Context, org OrgID, client ClientID, hash []byte, grace time.Duration, maker Maker) error
 	// DeleteClient removes an application.
 	DeleteClient(ctx context.Context, org OrgID, client ClientID) error
 }

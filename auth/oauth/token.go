@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -185,8 +186,12 @@ func (s *Server) startService(ctx context.Context, r *http.Request, client Clien
 	if given.session, err = s.sessions.CreateSession(ctx, of); err != nil {
 		return err
 	}
-	// A change of the client ends the sessions that it finds. This one may be younger.
+	// A change of the client, or of its secret, ends the sessions that it finds. This one may be
+	// younger.
 	now, err := s.find(ctx, client.ID)
+	if err == nil && !bytes.Equal(now.SecretHash, client.SecretHash) {
+		err = fosite.ErrInvalidClient.WithHint("The secret was replaced.")
+	}
 	if err != nil {
 		return errors.Join(err, s.sessions.RevokeSession(ctx, given.session.ID))
 	}

@@ -42,7 +42,7 @@ func TestSessionsEndWithTheirClient(t *testing.T) {
 		more, fewer := []string{"org:read", "tables:read", "tables:query"}, []string{"org:read"}
 		_, err = governed.UpdateClient(t.Context(), org.ID, app.ID, 0, catalog.ClientChange{Scopes: &more})
 		require.NoError(t, err)
-		require.NoError(t, governed.ReplaceClientSecret(t.Context(), org.ID, app.ID, hash, catalog.Maker{}))
+		require.NoError(t, governed.ReplaceClientSecret(t.Context(), org.ID, app.ID, hash, time.Hour, catalog.Maker{}))
 		require.True(t, w.live(t, ofApp))
 		_, err = governed.UpdateClient(t.Context(), org.ID, app.ID, 0, catalog.ClientChange{Scopes: &fewer})
 		require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestSessionsEndWithTheKeyBehindTheirClient(t *testing.T) {
 			return session.Grant{Kind: kind, Session: free.ID, Client: string(lasting), Request: []byte("{}"), ExpiresAt: w.now().Add(time.Minute)}
 		}
 		require.NoError(t, w.CreateGrant(t.Context(), code, grant(session.GrantCode)))
-		require.NoError(t, governed.ReplaceClientSecret(t.Context(), org.ID, lasting, hash, catalog.Maker{Key: brief.ID}))
+		require.NoError(t, governed.ReplaceClientSecret(t.Context(), org.ID, lasting, hash, time.Hour, catalog.Maker{Key: brief.ID}))
 		untouched, err := w.Session(t.Context(), free.ID)
 		require.NoError(t, err)
 		require.Equal(t, free.ExpiresAt, untouched.ExpiresAt)

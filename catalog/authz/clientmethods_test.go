@@ -71,9 +71,20 @@ var clientMethods = map[string]method{
 	},
 	"ReplaceClientSecret": {
 		call: func(f *fixture, ctx context.Context) error {
-			return f.store.ReplaceClientSecret(ctx, f.org, f.client().ID, secretHash(), catalog.Maker{})
+			return f.store.ReplaceClientSecret(ctx, f.org, f.client().ID, secretHash(), 0, catalog.Maker{})
 		},
 		allowed: admins, denied: catalog.ErrDenied,
+	},
+	"CreateOpenClient": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.CreateOpenClient(ctx, catalog.NewOpenClient{Name: "Open", RedirectURIs: []string{"http://127.0.0.1/"},
+				Scopes: []string{"org:read"}}))
+		},
+		denied: catalog.ErrDenied,
+	},
+	"ExpireOpenClients": {
+		call:   func(f *fixture, ctx context.Context) error { return f.store.ExpireOpenClients(ctx, time.Now()) },
+		denied: catalog.ErrDenied,
 	},
 	"DeleteClient": {
 		call:    func(f *fixture, ctx context.Context) error { return f.store.DeleteClient(ctx, f.org, f.client().ID) },
@@ -128,7 +139,7 @@ func TestNobodyGivesAClientMoreThanTheyHave(t *testing.T) {
 	elsewhere := catalog.ClientChange{RedirectURIs: &[]string{"https://evil.example/"}}
 	require.ErrorIs(t, drop(f.store.UpdateClient(as(key), f.org, app.ID, 0, elsewhere)), auth.ErrScopeEscalation, "it would get the codes")
 	replace := func(who auth.Principal, client catalog.ClientID) error {
-		return f.store.ReplaceClientSecret(as(who), f.org, client, secretHash(), catalog.Maker{})
+		return f.store.ReplaceClientSecret(as(who), f.org, client, secretHash(), 0, catalog.Maker{})
 	}
 	require.ErrorIs(t, replace(key, app.ID), auth.ErrScopeEscalation, "it would learn the secret")
 	require.ErrorIs(t, replace(key, weak.Client), auth.ErrScopeEscalation)

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"context"
+	"time"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -85,7 +86,7 @@ func (s *Store) UpdateClient(ctx context.Context, org catalog.OrgID, client cata
 // ReplaceClientSecret needs users:write. The actor learns the new secret, so neither the
 // client's scopes nor the role of its service account may exceed the actor's.
 func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte,
-	maker catalog.Maker) error {
+	grace time.Duration, maker catalog.Maker) error {
 	a, err := overClients(ctx, org, "", nil)
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, clie
 			}
 		}
 	}
-	return s.inner.ReplaceClientSecret(ctx, org, client, hash, maker)
+	return s.inner.ReplaceClientSecret(ctx, org, client, hash, grace, maker)
 }
 
 // overScopes returns a client of an organisation whose scopes do not exceed the actor's.

@@ -56,18 +56,18 @@ func clients(t *testing.T, w *world) {
 	w.same(want, updated)
 	_, err = w.UpdateClient(w.ctx, org, c.ID, 1, catalog.ClientChange{Name: ptr("Late")})
 	stale(w, err, 2)
-	require.NoError(t, w.ReplaceClientSecret(w.ctx, org, c.ID, secretHash("t"), catalog.Maker{}))
+	require.NoError(t, w.ReplaceClientSecret(w.ctx, org, c.ID, secretHash("t"), 0, catalog.Maker{}))
 	found, err := w.ClientByID(w.ctx, c.ID)
 	require.NoError(t, err)
 	require.Equal(t, secretHash("t"), found.SecretHash)
 	require.EqualValues(t, 3, found.Version)
-	require.Equal(t, []string{"public"}, fieldsOf(w, w.ReplaceClientSecret(w.ctx, org, p.ID, secretHash("t"), catalog.Maker{})))
-	require.Equal(t, []string{"secret_hash"}, fieldsOf(w, w.ReplaceClientSecret(w.ctx, org, c.ID, []byte("short"), catalog.Maker{})))
+	require.Equal(t, []string{"public"}, fieldsOf(w, w.ReplaceClientSecret(w.ctx, org, p.ID, secretHash("t"), 0, catalog.Maker{})))
+	require.Equal(t, []string{"secret_hash"}, fieldsOf(w, w.ReplaceClientSecret(w.ctx, org, c.ID, []byte("short"), 0, catalog.Maker{})))
 
 	for name, err := range map[string]error{
 		"read":   drop(w.Client(w.ctx, other, c.ID)),
 		"update": drop(w.UpdateClient(w.ctx, other, c.ID, catalog.AnyVersion, catalog.ClientChange{})),
-		"secret": w.ReplaceClientSecret(w.ctx, other, c.ID, secretHash("t"), catalog.Maker{}),
+		"secret": w.ReplaceClientSecret(w.ctx, other, c.ID, secretHash("t"), 0, catalog.Maker{}),
 		"delete": w.DeleteClient(w.ctx, other, c.ID),
 		"create": drop(w.CreateClient(w.ctx, newClient(catalog.NewID[catalog.OrgID](), owner))),
 	} {
@@ -144,7 +144,7 @@ func serviceAccounts(t *testing.T, w *world) {
 	updated, err = w.ServiceAccount(w.ctx, org, a.ID)
 	require.NoError(t, err)
 	require.Equal(t, catalog.RoleViewer, updated.Role)
-	require.NoError(t, w.ReplaceClientSecret(w.ctx, org, a.Client, secretHash("t"), catalog.Maker{}))
+	require.NoError(t, w.ReplaceClientSecret(w.ctx, org, a.Client, secretHash("t"), 0, catalog.Maker{}))
 
 	person := w.member(org, catalog.RoleViewer)
 	for name, err := range map[string]error{
@@ -152,7 +152,7 @@ func serviceAccounts(t *testing.T, w *world) {
 		"update of a person":     drop(w.UpdateServiceAccount(w.ctx, org, person, catalog.AnyVersion, catalog.ServiceAccountChange{})),
 		"another organisation":   drop(w.ServiceAccount(w.ctx, other, a.ID)),
 		"no such organisation":   drop(w.CreateServiceAccount(w.ctx, newServiceAccount(catalog.NewID[catalog.OrgID](), owner))),
-		"secret from over there": w.ReplaceClientSecret(w.ctx, other, a.Client, secretHash("t"), catalog.Maker{}),
+		"secret from over there": w.ReplaceClientSecret(w.ctx, other, a.Client, secretHash("t"), 0, catalog.Maker{}),
 	} {
 		require.ErrorIs(t, err, catalog.ErrNotFound, name)
 	}

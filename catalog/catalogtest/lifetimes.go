@@ -197,14 +197,14 @@ func lifetimes(t *testing.T, w *world) {
 		n.Prefix += "x"
 		_, err = w.CreateAPIKey(w.ctx, n)
 		require.ErrorIs(t, err, catalog.ErrRevoked, "the account has ended")
-		require.ErrorIs(t, w.ReplaceClientSecret(w.ctx, org, m.account.Client, secretHash("t"), catalog.Maker{}), catalog.ErrRevoked)
+		require.ErrorIs(t, w.ReplaceClientSecret(w.ctx, org, m.account.Client, secretHash("t"), 0, catalog.Maker{}), catalog.ErrRevoked)
 		require.NoError(t, w.RemoveMember(w.ctx, org, m.account.ID), "it can be deleted")
 	})
 
 	t.Run("secrets", func(t *testing.T) {
 		k := brief()
 		lasting := by(catalog.Maker{})
-		require.NoError(t, w.ReplaceClientSecret(w.ctx, org, lasting.client.ID, secretHash("t"), of(k)))
+		require.NoError(t, w.ReplaceClientSecret(w.ctx, org, lasting.client.ID, secretHash("t"), 0, of(k)))
 		ends, err := w.ListEndings(w.ctx, org, k.ID)
 		require.NoError(t, err)
 		require.Equal(t, []catalog.Ending{{Kind: catalog.EndingClientSecret, ID: string(lasting.client.ID), Name: "App"}}, ends)
@@ -213,7 +213,7 @@ func lifetimes(t *testing.T, w *world) {
 		want := everything(false)
 		want["client_secret"] = true
 		require.Equal(t, want, w.ended(org, lasting))
-		require.NoError(t, w.ReplaceClientSecret(w.ctx, org, lasting.client.ID, secretHash("u"), catalog.Maker{}))
+		require.NoError(t, w.ReplaceClientSecret(w.ctx, org, lasting.client.ID, secretHash("u"), 0, catalog.Maker{}))
 		require.Equal(t, everything(false), w.ended(org, lasting), "a person has replaced it")
 	})
 

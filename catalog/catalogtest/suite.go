@@ -100,6 +100,7 @@ func Run(t *testing.T, config Config) {
 		{"domains of tables that are gone", domainsOfGone},
 		{"emptied organisations", emptied},
 		{"clients", clients},
+		{"open clients", openClients},
 		{"service accounts", serviceAccounts},
 		{"provider applications", providerApps},
 		{"provider links", providerLinks},

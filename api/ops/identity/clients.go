@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"time"
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/auth"
@@ -102,14 +103,14 @@ func expand(names *[]string) (*[]string, error) {
 	return &scopes, err
 }
 
-// RotateSecret replaces the secret of an application at once. Tokens remain valid. The
-// secret is returned only here.
-func (o Clients) RotateSecret(ctx context.Context, org catalog.OrgID, id catalog.ClientID) (catalog.Client, string, error) {
+// RotateSecret replaces the secret of an application at once. Issued tokens end after grace. The secret
+// is returned only here.
+func (o Clients) RotateSecret(ctx context.Context, org catalog.OrgID, id catalog.ClientID, grace time.Duration) (catalog.Client, string, error) {
 	if _, err := o.Get(ctx, org, id); err != nil {
 		return catalog.Client{}, "", err
 	}
 	secret, hash := newClientSecret()
-	if err := o.Store.ReplaceClientSecret(ctx, org, id, hash, catalog.Maker{}); err != nil {
+	if err := o.Store.ReplaceClientSecret(ctx, org, id, hash, grace, catalog.Maker{}); err != nil {
 		return catalog.Client{}, "", err
 	}
 	changed, err := o.Get(ctx, org, id)

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"time"
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
@@ -14,7 +15,8 @@ import (
 // ServiceAccountStore is the part of the catalog that [ServiceAccounts] uses.
 type ServiceAccountStore interface {
 	catalog.ServiceAccounts
-	ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte, maker catalog.Maker) error
+	ReplaceClientSecret(ctx context.Context, org catalog.OrgID, client catalog.ClientID, hash []byte, grace time.Duration,
+		maker catalog.Maker) error
 	RemoveMember(ctx context.Context, org catalog.OrgID, user catalog.UserID) error
 }
 
@@ -88,15 +90,16 @@ func (o ServiceAccounts) Update(ctx context.Context, org catalog.OrgID, id catal
 	return o.Store.UpdateServiceAccount(ctx, org, id, expectedVersion, catalog.ServiceAccountChange{Name: name, Scopes: granular})
 }
 
-// RotateSecret replaces the secret of an account at once. Tokens remain valid. The secret
+// RotateSecret replaces the secret of an account at once. Issued tokens end after grace. The secret
 // is returned only here.
-func (o ServiceAccounts) RotateSecret(ctx context.Context, org catalog.OrgID, id catalog.UserID) (catalog.ServiceAccount, string, error) {
+func (o ServiceAccounts) RotateSecret(ctx context.Context, org catalog.OrgID, id catalog.UserID,
+	grace time.Duration) (catalog.ServiceAccount, string, error) {
 	account, err := o.Get(ctx, org, id)
 	if err != nil {
 		return catalog.ServiceAccount{}, "", err
 	}
 	secret, hash := newClientSecret()
-	if err := o.Store.ReplaceClientSecret(ctx, org, account.Client, hash, catalog.Maker{}); err != nil {
+	if err := o.Store.ReplaceClientSecret(ctx, org, account.Client, hash, grace, catalog.Maker{}); err != nil {
 		return catalog.ServiceAccount{}, "", err
 	}
 	account, err = o.Get(ctx, org, id)

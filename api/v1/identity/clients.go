@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -73,6 +74,25 @@ type patchClientInput struct {
 	}
 }
 
+// rotation is the body of a request for a new secret.
+type rotation struct {
+	Body *struct {
+		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long issued tokens work on. Default: not at all."`
+	}
+}
+
+func (r rotation) grace() time.Duration {
+	if r.Body == nil {
+		return 0
+	}
+	return time.Duration(r.Body.GraceSeconds) * time.Second
+}
+
+type rotateClientInput struct {
+	ClientPath
+	rotation
+}
+
 type listClientsInput struct {
 	v1.OrgPath
 	v1.Page
@@ -115,9 +135,9 @@ func ClientRoutes(api huma.API, clients identity.Clients) {
 			return v1.Empty{}, clients.Delete(ctx, org, id)
 		})
 	v1.AddOne(api, group.With("POST", clientsBase+"/{client_id}/rotate-secret", "rotateClientSecret", "Replace the secret of an OAuth client").
-		Describe("The old secret stops working at once. Tokens remain valid."),
-		func(ctx context.Context, org catalog.OrgID, id catalog.ClientID, _ *ClientPath) (clientReply, error) {
-			changed, secret, err := clients.RotateSecret(ctx, org, id)
+		Describe("The old secret stops working at once."),
+		func(ctx context.Context, org catalog.OrgID, id catalog.ClientID, in *rotateClientInput) (clientReply, error) {
+			changed, secret, err := clients.RotateSecret(ctx, org, id, in.grace())
 			return clientReply{Client: clientOf(changed), ClientSecret: secret}, err
 		})
 }

@@ -131,12 +131,17 @@ func ServiceAccountRoutes(api huma.API, accounts identity.ServiceAccounts) {
 			return v1.Empty{}, accounts.Delete(ctx, org, id)
 		})
 	v1.AddOne(api, group.With("POST", accountsBase+"/{account_id}/rotate-secret", "rotateServiceAccountSecret",
-		"Replace the secret of a service account").Describe("The old secret stops working at once. Tokens remain valid."),
-		func(ctx context.Context, org catalog.OrgID, id catalog.UserID, _ *AccountPath) (accountReply, error) {
-			changed, secret, err := accounts.RotateSecret(ctx, org, id)
+		"Replace the secret of a service account").Describe("The old secret stops working at once."),
+		func(ctx context.Context, org catalog.OrgID, id catalog.UserID, in *rotateAccountInput) (accountReply, error) {
+			changed, secret, err := accounts.RotateSecret(ctx, org, id, in.grace())
 			return accountReplyOf(changed, secret), err
 		})
 	addAccountKeyRoute(api, accounts)
+}
+
+type rotateAccountInput struct {
+	AccountPath
+	rotation
 }
 
 func addAccountKeyRoute(api huma.API, accounts identity.ServiceAccounts) {

@@ -169,11 +169,11 @@ func (s *Store) endSessions(ctx context.Context, tx sqldb.Session, id catalog.Cl
 
 // ReplaceClientSecret implements [catalog.Clients].
 func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, id catalog.ClientID, hash []byte,
-	maker catalog.Maker) error {
+	grace time.Duration, maker catalog.Maker) error {
 	if len(hash) != 32 {
 		return catalog.FieldErrors{{Field: "secret_hash", Message: "must be a SHA-256"}}
 	}
-	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+	return s.db.Change(ctx, func(tx sqldb.Session) error {
 		c, err := sqldb.One(ctx, tx, scanClient, selectClient+" WHERE c.org_id = ? AND c.id = ? AND "+sqldb.LiveOrg("c.org_id"), org, id)
 		switch {
 		case err != nil:
@@ -195,6 +195,11 @@ func (s *Store) ReplaceClientSecret(ctx context.Context, org catalog.OrgID, id c
 		}
 		_, err = tx.Exec(ctx, "UPDATE oauth_clients SET secret_hash = ?, version = version + 1, updated_at = ? WHERE id = ?",
 			hash, sqldb.Micros(s.db.Clock()), id)
+		if err != nil || grace == 0 {
+			return errors.Join(err, s.endSessions(ctx, tx, id))
+		}
+		ends := sqldb.Micros(s.db.Clock().Add(grace))
+		_, err = tx.Exec(ctx, "UPDATE token_sessions SET expires_at = ? WHERE client_id = ? AND expires_at > ?", ends, id, ends)
 		return err
 	})
 }
