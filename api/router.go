@@ -86,6 +86,7 @@ type Deps struct {
 	// Clients, ServiceAccounts and OAuth let programs in.
 	Clients         identity.Clients
 	ServiceAccounts identity.ServiceAccounts
+	Sessions        identity.SessionLists
 	OAuth           oauth2.Server
 	Recovery        identity.Recovery
 	Passwords       identity.Passwords
@@ -183,6 +184,7 @@ func register(adapter huma.Adapter, deps Deps) *huma.OpenAPI {
 	organisations.AuditRoutes(api, deps.Audit)
 	identityroutes.InvitationRoutes(api, deps.Invitations)
 	identityroutes.ClientRoutes(api, deps.Clients)
+	identityroutes.SessionRoutes(api, deps.Sessions)
 	identityroutes.ServiceAccountRoutes(api, deps.ServiceAccounts)
 	storages.Routes(api, deps.Storage, deps.Operations)
 	storages.CredentialRoutes(api, deps.Storage)

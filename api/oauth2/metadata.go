@@ -43,7 +43,7 @@ func (s Server) metadata() metadata {
 		Issuer: s.Issuer, AuthorizationEndpoint: s.Issuer + identity.AuthorizePath, TokenEndpoint: s.Issuer + tokenPath,
 		JWKSURI: s.Issuer + keysPath, RegistrationEndpoint: s.Issuer + registerPath, RevocationEndpoint: s.Issuer + revokePath,
 		IntrospectionEndpoint: s.Issuer + introspectPath, UserInfoEndpoint: s.Issuer + userInfoPath,
-		ScopesSupported: append([]string{oauth.ScopeOpenID}, auth.AllScopes().Strings()...),
+		ScopesSupported:        append([]string{oauth.ScopeOpenID}, auth.AllScopes().Strings()...),
 		ResponseTypesSupported: []string{"code"}, ResponseModesSupported: []string{"query"},
 		GrantTypesSupported: []string{"authorization_code", "refresh_token", "client_credentials"},
 		TokenAuthMethods:    orNone, RevocationAuthMethods: orNone, IntrospectionAuthMethods: secrets,

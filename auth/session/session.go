@@ -73,6 +73,18 @@ type Listed struct {
 	ClientName string
 }
 
+// Filter selects live sessions of a user.
+type Filter struct {
+	User uuid.UUID
+	// ID selects one session; [uuid.Nil] means any.
+	ID uuid.UUID
+	// Org selects the sessions that are limited to an organisation; [uuid.Nil] means all sessions.
+	Org uuid.UUID
+	// Domain, with Org, also selects the sessions without a limit if the user is the organisation's own:
+	// it has verified Domain, that of the user's e-mail address, or is the only one of the server.
+	Domain string
+}
+
 // Sessions stores sessions. Implementations are safe for concurrent use. Errors of an
 // unreachable database wrap catalog.ErrUnavailable.
 type Sessions interface {

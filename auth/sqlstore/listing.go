@@ -18,13 +18,19 @@ func scanListed(r sqldb.Row) (l session.Listed, err error) {
 	return l, err
 }
 
-// ListSessions lists the live sessions of a user, oldest first: those that are limited to an
-// organisation, or all of them if org is [uuid.Nil].
-func (s *Store) ListSessions(ctx context.Context, user, org uuid.UUID, page catalog.Page) (catalog.List[session.Listed], error) {
+// ListSessions lists live sessions, oldest first.
+func (s *Store) ListSessions(ctx context.Context, f session.Filter, page catalog.Page) (catalog.List[session.Listed], error) {
 	var w sqldb.Where
-	w.And("t.user_id = ? AND t.revoked_at IS NULL AND t.expires_at > ?", user.String(), sqldb.Micros(s.db.Clock()))
-	if org != uuid.Nil {
-		w.And("t.org_id = ?", org.String())
+	w.And("t.user_id = ? AND t.revoked_at IS NULL AND t.expires_at > ?", f.User.String(), sqldb.Micros(s.db.Clock()))
+	if f.ID != uuid.Nil {
+		w.And("t.id = ?", f.ID.String())
+	}
+	switch {
+	case f.Org == uuid.Nil:
+	case f.Domain == "":
+		w.And("t.org_id = ?", f.Org.String())
+	default:
+		w.And("(t.org_id = ? OR t.org_id = '' AND "+sqldb.OwnDomain+")", f.Org.String(), f.Org.String(), f.Org.String(), f.Domain)
 	}
 	order := sqldb.Paging[session.Listed]{
 		List: "sessions", Key: "t.created_at", ID: "t.id", Number: true,

@@ -170,18 +170,22 @@ func TestListedSessions(t *testing.T) {
 		require.NoError(t, w.RevokeSession(t.Context(), ended.ID))
 		w.session(t, func(s *session.Session) { s.ExpiresAt = w.now() })
 
-		list := func(org uuid.UUID) (listed []session.Listed) {
+		list := func(org uuid.UUID, domain string) (listed []session.Listed) {
 			require.NoError(t, catalog.Each(func(page catalog.Page) (catalog.List[session.Listed], error) {
 				page.Size = 1
-				return w.ListSessions(t.Context(), w.user, org, page)
+				return w.ListSessions(t.Context(), session.Filter{User: w.user, Org: org, Domain: domain}, page)
 			}, func(l session.Listed) error { listed = append(listed, l); return nil }))
 			return listed
 		}
 		require.ElementsMatch(t, []session.Listed{{Session: browser}, {Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"},
-			{Session: described}}, list(uuid.Nil))
-		require.ElementsMatch(t, []session.Listed{{Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"}}, list(limited))
+			{Session: described}}, list(uuid.Nil, ""))
+		require.ElementsMatch(t, []session.Listed{{Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"}}, list(limited, ""))
+		all := []session.Listed{{Session: browser}, {Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"}, {Session: described}}
+		require.ElementsMatch(t, all, list(limited, "example.com"), "the only organisation of the server")
+		_, _ = w.governed(t)
+		require.ElementsMatch(t, all[1:3], list(limited, "example.com"))
 
 		require.NoError(t, w.RevokeFamily(t.Context(), browser.ID))
-		require.ElementsMatch(t, []session.Listed{{Session: ofOpen, ClientName: "Open"}, {Session: described}}, list(uuid.Nil))
+		require.ElementsMatch(t, []session.Listed{{Session: ofOpen, ClientName: "Open"}, {Session: described}}, list(uuid.Nil, ""))
 	})
 }

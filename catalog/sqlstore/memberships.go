@@ -97,8 +97,7 @@ func (s *Store) AddPerson(ctx context.Context, org catalog.OrgID, person catalog
 // person of others: the organisation has not verified its domain, and is not the only one.
 func requireOwnAddress(ctx context.Context, tx sqldb.Session, org catalog.OrgID, email string) error {
 	_, domain, _ := strings.Cut(email, "@")
-	_, err := sqldb.One(ctx, tx, sqldb.Value[int64], `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM organisations o WHERE o.id <> ?)
-		OR EXISTS (SELECT 1 FROM email_domains d WHERE d.org_id = ? AND d.domain = ? AND d.method <> '')`, org, org, domain)
+	_, err := sqldb.One(ctx, tx, sqldb.Value[int64], "SELECT 1 WHERE "+sqldb.OwnDomain, org, org, domain)
 	if errors.Is(err, catalog.ErrNotFound) {
 		return catalog.ErrConsent
 	}

@@ -161,7 +161,7 @@ var allowed = map[string][]string{
 	"api/v1/analysis": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog", "engine/analysis"},
 	"api/oauth2":      {"api/middleware", "api/ops/...", "api/problem", "auth", "auth/oauth", "catalog"},
 	// api/v1/organisations: the form of API keys.
-	"api/v1/identity":      {"api/v1", "api/v1/organisations", "api/browser", "api/ops/...", "api/problem", "auth", "catalog"},
+	"api/v1/identity":      {"api/v1", "api/v1/organisations", "api/browser", "api/ops/...", "api/problem", "auth", "auth/session", "catalog"},
 	"api/v1/organisations": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/v1/storages":      {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/middleware":       {"api/problem", "auth"},

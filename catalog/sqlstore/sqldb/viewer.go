@@ -33,6 +33,12 @@ func LiveOrg(column string) string {
 	return "EXISTS (SELECT 1 FROM organisations lo WHERE lo.id = " + column + " AND lo.deleted_at IS NULL)"
 }
 
+// OwnDomain is the condition that people with addresses of an e-mail domain are an organisation's own:
+// it is the only one, or has verified the domain. Its arguments are the organisation, again the
+// organisation, and the domain.
+const OwnDomain = `(NOT EXISTS (SELECT 1 FROM organisations oo WHERE oo.id <> ?)
+	OR EXISTS (SELECT 1 FROM email_domains od WHERE od.org_id = ? AND od.domain = ? AND od.method <> ''))`
+
 // RequireOrg returns ErrNotFound if an organisation does not exist or is deleted.
 func RequireOrg(ctx context.Context, s Session, org catalog.OrgID) error {
 	_, err := One(ctx, s, Value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+LiveOrg("g.id"), org)

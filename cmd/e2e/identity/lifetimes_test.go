@@ -46,7 +46,7 @@ var credentialRoutes = map[string]string{
 	"beginProviderLink": forPeople,
 
 	"ssoCallback": withoutKey, "ssoLogin": withoutKey, "logout": withoutKey, "authorization_endpoint": withoutKey,
-	"revocation_endpoint": withoutKey, "introspection_endpoint": withoutKey,
+	"revocation_endpoint": withoutKey, "introspection_endpoint": withoutKey, "userinfo_endpoint": withoutKey,
 
 	"analyzeTable": noCredential, "explainRows": noCredential, "getOperationAnalysis": noCredential, "createOrganisation": noCredential,
 	"getOrganisation": noCredential, "transferOrganisation": noCredential, "undeleteOrganisation": noCredential,

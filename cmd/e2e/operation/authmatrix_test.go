@@ -56,6 +56,11 @@ var operationAccess = map[string]accessNeeds{
 	"getMyAttributes":           {"", ""},
 	"listUserEffectivePolicies": {"rls_policies:write", ""},
 
+	"listMySessions":   {"", ""},
+	"endMySession":     {"", ""},
+	"listUserSessions": {"users:write", ""},
+	"endUserSession":   {"users:write", ""},
+
 	"createClient":       {"users:write", `{"name":"x","redirectUris":["x"],"scopes":["users:write"]}`}, // never valid
 	"listClients":        {"users:write", ""},
 	"getClient":          {"users:write", ""},

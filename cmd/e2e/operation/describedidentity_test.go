@@ -1,6 +1,15 @@
 package operation_test
 
-import "github.com/lakewarden/lakewarden/cmd/e2e/harness"
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/auth/session"
+	"github.com/lakewarden/lakewarden/auth/sqlstore"
+	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+)
 
 // describedPeople has the operations on organisations, members and invitations succeed.
 func describedPeople(c *describedCalls, s *harness.Server, issuer harness.Signer) {
@@ -22,6 +31,12 @@ func describedPeople(c *describedCalls, s *harness.Server, issuer harness.Signer
 	nowhere := issuer.Person(s, s.Boot.UserID, "")
 	c.Call(nowhere, 200, "getMe", nil, nil)
 
+	c.Call(nowhere, 200, "listMySessions", nil, nil)
+	mine, hers := newSession(s, s.Boot.UserID), newSession(s, s.Boot.UserID)
+	c.Call(nowhere, 200, "endMySession", []string{mine}, nil)
+	c.Call(owner, 200, "listUserSessions", []string{org, s.Boot.UserID}, nil)
+	c.Call(owner, 200, "endUserSession", []string{org, s.Boot.UserID, hers}, nil)
+
 	made := c.Call(nowhere, 201, "createOrganisation", nil, object{"name": "Second"})["id"].(string)
 	second := issuer.Person(s, s.Boot.UserID, made)
 	c.Call(second, 200, "inviteUser", []string{made}, object{"email": "cy@acme.example", "role": "viewer"})
@@ -37,6 +52,17 @@ func describedPeople(c *describedCalls, s *harness.Server, issuer harness.Signer
 	c.Call(nowhere, 200, "undeleteOrganisation", []string{made}, nil)
 }
 
+// newSession returns the id of a new session of a person in a browser.
+func newSession(s *harness.Server, user string) string {
+	store, err := s.OpenCatalog(s.T.Context())
+	require.NoError(s.T, err)
+	defer func() { require.NoError(s.T, store.Close()) }()
+	made, err := sqlstore.New(store.DB()).CreateSession(s.T.Context(), session.Session{User: uuid.MustParse(user),
+		Method: session.MethodPassword, ExpiresAt: time.Now().Add(time.Hour)})
+	require.NoError(s.T, err)
+	return made.ID.String()
+}
+
 // describedClients has the operations on clients, service accounts, provider
 // applications and access to models succeed.
 func describedClients(c *describedCalls, s *harness.Server, issuer harness.Signer) {
@@ -47,7 +73,7 @@ func describedClients(c *describedCalls, s *harness.Server, issuer harness.Signe
 	c.Call(owner, 200, "listClients", []string{org}, nil)
 	c.Call(owner, 200, "getClient", client, nil)
 	c.Call(owner, 200, "updateClient", client, object{"name": "Notebooks"})
-	c.Call(owner, 200, "rotateClientSecret", client, nil)
+	c.Call(owner, 200, "rotateClientSecret", client, object{"grace_seconds": 60})
 	c.Call(owner, 200, "deleteClient", client, nil)
 
 	made = c.Call(owner, 201, "createServiceAccount", []string{org}, object{"name": "Loader", "role": "editor"})

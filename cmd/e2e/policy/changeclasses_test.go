@@ -143,7 +143,7 @@ func changeRoutes(w changeWorld) map[string][]change {
 // themselves, and reads that are sent by POST.
 var without = strings.Fields(`createApiKey revokeApiKey rotateApiKey logout recover ssoBackchannelLogout ssoLogin acceptInvitation updateMe
 	changeMyPassword cancelOperation createOrganisation deleteAnalysisProvider putAnalysisProvider createClient deleteClient updateClient
-	rotateClientSecret createSharedDomain deleteSharedDomain deleteInvitation inviteUser createPolicy simulatePolicies deletePolicy
+	rotateClientSecret endMySession endUserSession createSharedDomain deleteSharedDomain deleteInvitation inviteUser createPolicy simulatePolicies deletePolicy
 	updatePolicy replacePolicy deleteProviderApp putProviderApp deleteProviderLink recoverUser createServiceAccount deleteServiceAccount
 	updateServiceAccount createServiceAccountApiKey rotateServiceAccountSecret deleteSso putSso verifyDomain createUser deleteUser
 	bindUserIdentity releaseUserIdentity releaseIdentities

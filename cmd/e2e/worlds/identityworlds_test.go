@@ -7,10 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/auth/password"
+	"github.com/lakewarden/lakewarden/auth/session"
+	signin "github.com/lakewarden/lakewarden/auth/sqlstore"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
@@ -20,9 +24,10 @@ import (
 // the requests stay the same.
 type identityWorlds struct {
 	*harness.Server
-	people harness.Signer
-	store  catalog.Store
-	org    string // the path of the organisation
+	people  harness.Signer
+	store   catalog.Store
+	signIns *signin.Store
+	org     string // the path of the organisation
 	// other is a member of the organisation whose records are hidden from the callers.
 	other string
 }
@@ -36,13 +41,14 @@ func newIdentityWorlds(t *testing.T) *identityWorlds {
 	store, err := w.OpenCatalog(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	w.signIns = signin.New(store.DB())
 	w.store, w.org = store, "/v1/organisations/"+w.Boot.OrganisationID
 	w.other = w.Member("other@acme.example", "builder", nil).User
 	return w
 }
 
 // hidden are records of the organisation that only its administrators see.
-type hidden struct{ invitation, client, account, key, workspace, gone, token, identity string }
+type hidden struct{ invitation, client, account, key, workspace, gone, token, identity, session string }
 
 // hide creates records that mention the canary.
 func (w *identityWorlds) hide() (h hidden) {
@@ -80,6 +86,11 @@ func (w *identityWorlds) hide() (h hidden) {
 	require.NoError(t, err)
 	theirs.OK("DELETE", "/v1/organisations/"+h.gone, nil)
 	w.setPassword("other@acme.example")
+	signedIn, err := w.signIns.CreateSession(t.Context(), session.Session{User: uuid.MustParse(w.other),
+		Org: uuid.MustParse(w.Boot.OrganisationID), Client: "https://" + harness.Canary + ".example/client.json",
+		Method: session.MethodPassword, ExpiresAt: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	h.session = signedIn.ID.String()
 	return h
 }
 
@@ -110,12 +121,12 @@ func (w *identityWorlds) asks(h hidden) (asks []harness.Ask) {
 	add := func(method, path string, body any) {
 		asks = append(asks, harness.Ask{Method: method, Path: path, Body: body})
 	}
-	for _, path := range []string{"/v1/me", "/v1/me/attributes", "/v1/organisations", "/v1/organisations?pageSize=1", "/v1/api-keys",
+	for _, path := range []string{"/v1/me", "/v1/me/attributes", "/v1/me/sessions", "/v1/organisations", "/v1/organisations?pageSize=1", "/v1/api-keys",
 		"/v1/api-keys?all=true", "/v1/api-keys/" + h.key, "/oauth2/register/" + h.client, "/v1/limits", "/v1/operations", "/v1/tables"} {
 		add("GET", path, nil)
 	}
 	for _, tail := range []string{"", "/users", "/users?pageSize=1", "/users/" + w.other, "/users/" + w.other + "/attributes",
-		"/users/" + w.other + "/effective-policies", "/users/" + w.other + "/identities",
+		"/users/" + w.other + "/effective-policies", "/users/" + w.other + "/identities", "/users/" + w.other + "/sessions",
 		"/invitations", "/invitations/" + h.invitation, "/clients", "/clients/" + h.client,
 		"/service-accounts", "/service-accounts/" + h.account, "/sso", "/provider-apps", "/provider-apps/provider_two", "/provider-links",
 		"/provider-apps/provider_one/link", "/workspaces", "/workspaces/" + h.workspace, "/workspaces/" + h.workspace + "/members", "/audit",
@@ -131,6 +142,7 @@ func (w *identityWorlds) asks(h hidden) (asks []harness.Ask) {
 		{"POST", w.org + "/users", object{"email": "hidden@elsewhere.example", "role": "viewer"}},
 		{"POST", w.org + "/recover", object{"email": "other@acme.example"}},
 		{"PUT", w.org + "/users/" + w.other + "/role", object{"role": "viewer"}}, {"DELETE", w.org + "/users/" + w.other, nil},
+		{"DELETE", w.org + "/users/" + w.other + "/sessions/" + h.session, nil}, {"DELETE", "/v1/me/sessions/" + h.session, nil},
 		{"DELETE", w.org + "/invitations/" + h.invitation, nil}, {"DELETE", w.org + "/clients/" + h.client, nil},
 		{"PATCH", w.org + "/clients/" + h.client, object{"name": "mine"}}, {"POST", w.org + "/clients/" + h.client + "/rotate-secret", nil},
 		{"PATCH", w.org + "/service-accounts/" + h.account, object{"name": "mine"}},

@@ -241,7 +241,8 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		ProviderLinks: people.ProviderLinks, PublicURL: settings.PublicURL,
 		Analyses:    analyses,
 		SSOSettings: people.SSOSettings, Identities: people.Identities, SSO: people.SSO, SSOLogout: people.SSOLogout,
-		Clients: clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
+		Sessions: people.Sessions,
+		Clients:  clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
 		OAuth: oauth2.Server{
 			Issuer: settings.PublicURL, Flows: people.Flows, Keys: people.Signing,
 			Registration: people.Registration(clients, auditor),

@@ -54,6 +54,7 @@ type Login struct {
 	Invitations   identity.Invitations
 	Passwords     identity.Passwords
 	Recovery      identity.Recovery
+	Sessions      identity.SessionLists
 	Pages         *pages.Pages
 	SSO           identity.SSO
 	SSOSettings   identity.SSOSettings
@@ -86,6 +87,7 @@ func New(ctx, background context.Context, o Options) (*Login, error) {
 		PublicURL: o.Settings.PublicURL,
 	}
 	l.addPasswords(o, mails)
+	l.Sessions = identity.SessionLists{Sessions: o.SignIns, Members: o.Store}
 	l.addOpenClients(background, o)
 	l.Flows = l.newAuthorizationServer(o, tokens)
 	l.addSingleSignOn(background, o)
