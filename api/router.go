@@ -29,6 +29,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/infer"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/program"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/ops/storage"
 	"github.com/lakewarden/lakewarden/api/ops/table"
@@ -84,8 +85,8 @@ type Deps struct {
 	SSO         identity.SSO
 	SSOLogout   identity.SSOLogout
 	// Clients, ServiceAccounts and OAuth let programs in.
-	Clients         identity.Clients
-	ServiceAccounts identity.ServiceAccounts
+	Clients         program.Clients
+	ServiceAccounts program.ServiceAccounts
 	Sessions        identity.SessionLists
 	OAuth           oauth2.Server
 	Recovery        identity.Recovery

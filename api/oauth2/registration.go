@@ -15,7 +15,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/middleware"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/program"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/oauth"
@@ -25,16 +25,16 @@ import (
 // maxRegistration bounds the body of a registration, in bytes.
 const maxRegistration = 64 << 10
 
-// clients is the part of [identity.Clients] that the registration uses.
+// clients is the part of [program.Clients] that the registration uses.
 type clients interface {
-	Create(ctx context.Context, org catalog.OrgID, in identity.NewClient) (catalog.Client, string, error)
+	Create(ctx context.Context, org catalog.OrgID, in program.NewClient) (catalog.Client, string, error)
 	Get(ctx context.Context, org catalog.OrgID, id catalog.ClientID) (catalog.Client, error)
 	Delete(ctx context.Context, org catalog.OrgID, id catalog.ClientID) error
 }
 
-// openClients is the part of [identity.OpenClients] that the registration uses.
+// openClients is the part of [program.OpenClients] that the registration uses.
 type openClients interface {
-	Register(ctx context.Context, n identity.NewOpenClient) (catalog.Client, error)
+	Register(ctx context.Context, n program.NewOpenClient) (catalog.Client, error)
 }
 
 // Registration registers clients (RFC 7591). Callers with a bearer credential register clients of
@@ -129,7 +129,7 @@ func (g Registration) create(w http.ResponseWriter, r *http.Request) {
 		refused.write(w)
 		return
 	}
-	created, secret, err := g.Clients.Create(r.Context(), catalog.OrgID(p.OrgID.String()), identity.NewClient{
+	created, secret, err := g.Clients.Create(r.Context(), catalog.OrgID(p.OrgID.String()), program.NewClient{
 		Name: in.Name, Public: in.AuthMethod == "none", RedirectURIs: in.RedirectURIs, Scopes: strings.Fields(in.Scope),
 	})
 	if err != nil {
@@ -163,7 +163,7 @@ func (g Registration) createOpen(w http.ResponseWriter, r *http.Request) {
 		refused.write(w)
 		return
 	}
-	created, err := g.Open.Register(r.Context(), identity.NewOpenClient{
+	created, err := g.Open.Register(r.Context(), program.NewOpenClient{
 		Name: in.Name, RedirectURIs: in.RedirectURIs, Scopes: strings.Fields(in.Scope),
 	})
 	if err != nil {
@@ -215,7 +215,7 @@ func readRegistration(w http.ResponseWriter, r *http.Request) (in clientMetadata
 	}
 	in.Scope = oauth.Permissions(in.Scope)
 	if in.Name == "" {
-		in.Name = identity.NamelessClient
+		in.Name = program.NamelessClient
 	}
 	return in, nil
 }

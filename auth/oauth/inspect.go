@@ -113,9 +113,11 @@ func (s *Server) Introspect(w http.ResponseWriter, r *http.Request) {
 		s.refuseClient(w, r, e, err)
 		return
 	case claims.Issuer == s.issuer && p.OrgID == client.Org:
+		now := granted{openID: hasOpenID(claims.Scope)}
 		reply(w, http.StatusOK, introspection{
 			Active: true, TokenType: "Bearer", Issuer: claims.Issuer, Audience: claims.Audience, Subject: p.UserID.String(), Client: claims.Client,
-			Org: p.OrgID.String(), Scope: (&granted{openID: hasOpenID(claims.Scope)}).scopeText(p.Scopes), Expiry: claims.Expiry.Unix(), IssuedAt: claims.IssuedAt.Unix(), ID: claims.ID,
+			Org: p.OrgID.String(), Scope: now.scopeText(p.Scopes), Expiry: claims.Expiry.Unix(), IssuedAt: claims.IssuedAt.Unix(),
+			ID: claims.ID,
 		})
 		return
 	}

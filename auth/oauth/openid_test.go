@@ -157,7 +157,8 @@ func TestIDTokensAreNoAccessTokens(t *testing.T) {
 	text := token.Extra("id_token").(string)
 	_, err := w.tokens.Authenticate(t.Context(), text)
 	require.ErrorIs(t, err, auth.ErrUnauthenticated)
-	lenient, err := jwt.New(w, []jwt.Issuer{{URL: issuer, Algorithms: []string{jwt.ES256}, Keys: w.keys, Orgless: true}}, jwt.Options{Now: w.now})
+	lenient, err := jwt.New(w, []jwt.Issuer{{URL: issuer, Algorithms: []string{jwt.ES256}, Keys: w.keys, Orgless: true}},
+		jwt.Options{Now: w.now})
 	require.NoError(t, err)
 	_, err = lenient.Authenticate(t.Context(), text)
 	require.ErrorIs(t, err, auth.ErrUnauthenticated, "an issuer with accept_typ_jwt")
@@ -177,7 +178,8 @@ func TestUserInfoNeedsALiveAccessToken(t *testing.T) {
 	app.Scopes = []string{"openid"}
 	token := w.signIn(app)
 	for name, authorization := range map[string]string{
-		"nothing": "", "another scheme": "Basic eDp5", "no token": "Bearer ", "a wrong token": "Bearer x.y.z", "a refresh token": "Bearer " + token.RefreshToken,
+		"nothing": "", "another scheme": "Basic eDp5", "no token": "Bearer ", "a wrong token": "Bearer x.y.z",
+		"a refresh token": "Bearer " + token.RefreshToken,
 	} {
 		status, body, header := w.userInfo("GET", authorization)
 		require.Equal(t, 401, status, name)

@@ -180,7 +180,8 @@ func TestListedSessions(t *testing.T) {
 		require.ElementsMatch(t, []session.Listed{{Session: browser}, {Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"},
 			{Session: described}}, list(uuid.Nil, ""))
 		require.ElementsMatch(t, []session.Listed{{Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"}}, list(limited, ""))
-		all := []session.Listed{{Session: browser}, {Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"}, {Session: described}}
+		all := []session.Listed{{Session: browser}, {Session: ofApp, ClientName: "App"}, {Session: ofOpen, ClientName: "Open"},
+			{Session: described}}
 		require.ElementsMatch(t, all, list(limited, "example.com"), "the only organisation of the server")
 		_, _ = w.governed(t)
 		require.ElementsMatch(t, all[1:3], list(limited, "example.com"))

@@ -70,6 +70,35 @@ func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) (a
 	return auth.Role(member.Role), nil
 }
 
+// OpenTo returns the organisations in which a session may act and that allow open clients.
+func (a Access) OpenTo(ctx context.Context, of session.Session) (open []session.Organisation, err error) {
+	system := authz.System(ctx, "access")
+	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.UserOrganisation], error) {
+		return a.Store.ListUserOrganisations(system, catalog.UserID(of.User.String()), page)
+	}, func(o catalog.UserOrganisation) error {
+		id, err := uuid.Parse(string(o.ID))
+		if err != nil || !o.DeletedAt.IsZero() || of.Org != uuid.Nil && of.Org != id {
+			return err
+		}
+		_, err = a.Allow(ctx, of, id)
+		if errors.Is(err, auth.ErrForbidden) || errors.Is(err, auth.ErrUnauthenticated) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		found, err := a.Store.Organisation(system, o.ID)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return nil
+		}
+		if err == nil && found.Config.ClientPolicy() == catalog.ClientsOpen {
+			open = append(open, session.Organisation{ID: id, Name: o.Name})
+		}
+		return err
+	})
+	return open, unavailable(err)
+}
+
 // unavailable adds [auth.ErrUnavailable] to an error of a catalog that cannot be reached.
 func unavailable(err error) error {
 	if errors.Is(err, catalog.ErrUnavailable) {

@@ -63,8 +63,8 @@ func mine(ctx context.Context) (session.Filter, error) {
 // OfMember lists the sessions of a member of the caller's organisation that are limited to it, and, if
 // the person is the organisation's own, also those that are not limited. It tells nothing of what
 // people of other organisations do there.
-func (l SessionLists) OfMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, page catalog.Page) (none catalog.List[session.Listed],
-	err error) {
+func (l SessionLists) OfMember(ctx context.Context, org catalog.OrgID, user catalog.UserID,
+	page catalog.Page) (none catalog.List[session.Listed], err error) {
 	f, err := l.ofMember(ctx, org, user)
 	if err != nil {
 		return none, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/program"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -104,12 +104,12 @@ type clientList struct {
 }
 
 // ClientRoutes registers the routes of OAuth clients.
-func ClientRoutes(api huma.API, clients identity.Clients) {
+func ClientRoutes(api huma.API, clients program.Clients) {
 	group := v1.Route{Tag: "OAuth clients", Scope: auth.ScopeUsersWrite, Camel: true}
 	v1.AddIn(api, group.With("POST", clientsBase, "createClient", "Create an OAuth client").As201().Describe(
 		"A client acts for people who agree to it, within its scopes and their role. All clients use PKCE."),
 		func(ctx context.Context, org catalog.OrgID, in *createClientInput) (clientReply, error) {
-			created, secret, err := clients.Create(ctx, org, identity.NewClient{Name: in.Body.Name, Public: in.Body.Public,
+			created, secret, err := clients.Create(ctx, org, program.NewClient{Name: in.Body.Name, Public: in.Body.Public,
 				RedirectURIs: in.Body.RedirectURIs, Scopes: in.Body.Scopes})
 			return clientReply{Client: clientOf(created), ClientSecret: secret}, err
 		})
@@ -126,7 +126,7 @@ func ClientRoutes(api huma.API, clients identity.Clients) {
 	v1.AddOne(api, group.With("PATCH", clientsBase+"/{client_id}", "updateClient", "Update an OAuth client"),
 		func(ctx context.Context, org catalog.OrgID, id catalog.ClientID, in *patchClientInput) (oauthClient, error) {
 			updated, err := clients.Update(ctx, org, id, in.Body.ExpectedVersion,
-				identity.ClientChange{Name: in.Body.Name, RedirectURIs: in.Body.RedirectURIs, Scopes: in.Body.Scopes})
+				program.ClientChange{Name: in.Body.Name, RedirectURIs: in.Body.RedirectURIs, Scopes: in.Body.Scopes})
 			return clientOf(updated), err
 		})
 	v1.AddOne(api, group.With("DELETE", clientsBase+"/{client_id}", "deleteClient", "Delete an OAuth client").Describe(

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/program"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/api/v1/organisations"
 	"github.com/lakewarden/lakewarden/auth"
@@ -99,13 +99,13 @@ type createAccountKeyInput struct {
 }
 
 // ServiceAccountRoutes registers the routes of service accounts.
-func ServiceAccountRoutes(api huma.API, accounts identity.ServiceAccounts) {
+func ServiceAccountRoutes(api huma.API, accounts program.ServiceAccounts) {
 	group := v1.Route{Tag: "Service accounts", Scope: auth.ScopeUsersWrite, Camel: true}
 	v1.AddIn(api, group.With("POST", accountsBase, "createServiceAccount", "Create a service account").As201().Describe(
 		"A service account is a member for a program, which gets tokens by the OAuth grant client_credentials. Policies apply to it as to "+
 			"every member."),
 		func(ctx context.Context, org catalog.OrgID, in *createAccountInput) (accountReply, error) {
-			created, secret, err := accounts.Create(ctx, org, identity.NewServiceAccount{Name: in.Body.Name, Role: catalog.Role(in.Body.Role),
+			created, secret, err := accounts.Create(ctx, org, program.NewServiceAccount{Name: in.Body.Name, Role: catalog.Role(in.Body.Role),
 				Scopes: in.Body.Scopes})
 			return accountReplyOf(created, secret), err
 		})
@@ -144,7 +144,7 @@ type rotateAccountInput struct {
 	rotation
 }
 
-func addAccountKeyRoute(api huma.API, accounts identity.ServiceAccounts) {
+func addAccountKeyRoute(api huma.API, accounts program.ServiceAccounts) {
 	v1.AddOne(api, v1.Route{Method: "POST", Path: accountsBase + "/{account_id}/api-keys", ID: "createServiceAccountApiKey",
 		Tag: "Service accounts", Scope: auth.ScopeUsersWrite, Created: true, Summary: "Create an API key of a service account",
 		Description: "The key acts as the account. It has no more scopes than the caller and the account's role. The routes of API keys " +

@@ -25,8 +25,8 @@ func openServer(t *testing.T) (*harness.Server, *harness.Client) {
 }
 
 func flow(s *harness.Server, client, redirect string, scopes ...string) oauth2.Config {
-	return oauth2.Config{ClientID: client, RedirectURL: redirect, Scopes: scopes, Endpoint: oauth2.Endpoint{AuthURL: s.URL + "/oauth2/authorize",
-		TokenURL: s.URL + "/oauth2/token", AuthStyle: oauth2.AuthStyleInParams}}
+	return oauth2.Config{ClientID: client, RedirectURL: redirect, Scopes: scopes, Endpoint: oauth2.Endpoint{
+		AuthURL: s.URL + "/oauth2/authorize", TokenURL: s.URL + "/oauth2/token", AuthStyle: oauth2.AuthStyleInParams}}
 }
 
 // ask requests a code and returns the page that follows, after a sign-in if the browser needs one.
@@ -166,8 +166,8 @@ func TestProgramsWithDocuments(t *testing.T) {
 	require.Contains(t, string(signIn.body), `name="password"`)
 	require.Zero(t, *asked, "for people who have signed in only")
 	p, verifier := ask(b, s, config, "ana@acme.example")
-	for _, text := range []string{"Nobody has checked this program", "Notes", strings.TrimPrefix(strings.TrimSuffix(address, "/client.json"), "https://"),
-		"notes.example", "See tables and their columns"} {
+	for _, text := range []string{"Nobody has checked this program", "Notes",
+		strings.TrimPrefix(strings.TrimSuffix(address, "/client.json"), "https://"), "notes.example", "See tables and their columns"} {
 		require.Contains(t, string(p.body), text)
 	}
 	token := allow(t, b, s, config, p, verifier)

@@ -162,7 +162,8 @@ func TestNewSecretsEndTokens(t *testing.T) {
 	token, err := r.config.Token(t.Context())
 	require.NoError(t, err)
 	c := s.Client(token.AccessToken, r.id)
-	require.Equal(t, []string{"service_account Robot"}, kinds(s.Admin.OK("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/users/"+r.id+"/sessions", nil)))
+	require.Equal(t, []string{"service_account Robot"},
+		kinds(s.Admin.OK("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/users/"+r.id+"/sessions", nil)))
 	s.Admin.OK("POST", path+"/rotate-secret", object{"grace_seconds": 3600})
 	require.Equal(t, 200, c.Call("GET", "/v1/me", nil).Status)
 	_, fields := s.Admin.Call("POST", path+"/rotate-secret", object{"grace_seconds": -1}).Problem(t, 422)

@@ -151,7 +151,7 @@ func fuzzTargets(s *harness.Server) targets {
 		"catalog": "lake", "schema": s.Schema, "table_name": "events",
 		"column": "name", "name": "positive", "domain": "acme.example",
 		"org_id": s.Boot.OrganisationID, "organisation_id": s.Boot.OrganisationID,
-		"user_id":      other,
+		"user_id": other, "session_id": newSession(s, other),
 		"identity_id":  bound.JSON(s.T)["id"].(string),
 		"config_id":    config("fuzzed"),
 		"operation_id": s.Admin.OK(http.MethodPost, "/v1/queries", map[string]any{"sql": "SELECT 1"})["id"].(string),

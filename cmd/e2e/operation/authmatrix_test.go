@@ -227,11 +227,11 @@ var openOperations = []string{"providerLinkCallback", "recover", "ssoLogin", "ss
 
 // orglessOperations are those that serve people whose token names no organisation.
 var orglessOperations = []string{"getMe", "createOrganisation", "listOrganisations", "undeleteOrganisation", "acceptInvitation",
-	"changeMyPassword", "logout"}
+	"changeMyPassword", "logout", "listMySessions", "endMySession"}
 
 // peopleOnly are those that no API key may call, whatever its scopes.
 var peopleOnly = []string{"updateMe", "transferOrganisation", "deleteOrganisation", "undeleteOrganisation", "acceptInvitation",
-	"changeMyPassword", "beginProviderLink", "deleteProviderLink"}
+	"changeMyPassword", "beginProviderLink", "deleteProviderLink", "listMySessions", "endMySession"}
 
 // grantingOperations are those that give somebody a role, or change who decides who somebody
 // is, which a credential with fewer scopes may not.

@@ -143,7 +143,8 @@ func changeRoutes(w changeWorld) map[string][]change {
 // themselves, and reads that are sent by POST.
 var without = strings.Fields(`createApiKey revokeApiKey rotateApiKey logout recover ssoBackchannelLogout ssoLogin acceptInvitation updateMe
 	changeMyPassword cancelOperation createOrganisation deleteAnalysisProvider putAnalysisProvider createClient deleteClient updateClient
-	rotateClientSecret endMySession endUserSession createSharedDomain deleteSharedDomain deleteInvitation inviteUser createPolicy simulatePolicies deletePolicy
+	rotateClientSecret createSharedDomain deleteSharedDomain deleteInvitation inviteUser createPolicy simulatePolicies deletePolicy
+	endMySession endUserSession
 	updatePolicy replacePolicy deleteProviderApp putProviderApp deleteProviderLink recoverUser createServiceAccount deleteServiceAccount
 	updateServiceAccount createServiceAccountApiKey rotateServiceAccountSecret deleteSso putSso verifyDomain createUser deleteUser
 	bindUserIdentity releaseUserIdentity releaseIdentities

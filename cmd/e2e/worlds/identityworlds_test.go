@@ -121,7 +121,8 @@ func (w *identityWorlds) asks(h hidden) (asks []harness.Ask) {
 	add := func(method, path string, body any) {
 		asks = append(asks, harness.Ask{Method: method, Path: path, Body: body})
 	}
-	for _, path := range []string{"/v1/me", "/v1/me/attributes", "/v1/me/sessions", "/v1/organisations", "/v1/organisations?pageSize=1", "/v1/api-keys",
+	for _, path := range []string{"/v1/me", "/v1/me/attributes", "/v1/me/sessions",
+		"/v1/organisations", "/v1/organisations?pageSize=1", "/v1/api-keys",
 		"/v1/api-keys?all=true", "/v1/api-keys/" + h.key, "/oauth2/register/" + h.client, "/v1/limits", "/v1/operations", "/v1/tables"} {
 		add("GET", path, nil)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
+	"github.com/lakewarden/lakewarden/api/ops/program"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	storageops "github.com/lakewarden/lakewarden/api/ops/storage"
@@ -233,7 +234,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	analyses := newAnalyses(background, settings, store, remote, rules, queries, stored, operations, registry, log, parts)
 	dropDeleted(background, store, deletions, data, stored, analyses.Cache, log, parts)
 	purgeOrganisations(background, store, auditor, log, parts)
-	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, identity.Clients{Store: store}
+	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, program.Clients{Store: store}
 	sharing := newSharing(background, settings, store, tables, discovery, auditor, log, parts)
 	router, _ := api.NewRouter(api.Deps{
 		Lifecycles: identity.Organisations{Store: store, Audit: auditor}, Self: identity.Self{Store: store},
@@ -242,7 +243,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		Analyses:    analyses,
 		SSOSettings: people.SSOSettings, Identities: people.Identities, SSO: people.SSO, SSOLogout: people.SSOLogout,
 		Sessions: people.Sessions,
-		Clients:  clients, ServiceAccounts: identity.ServiceAccounts{Store: store, Keys: apiKeys},
+		Clients:  clients, ServiceAccounts: program.ServiceAccounts{Store: store, Keys: apiKeys},
 		OAuth: oauth2.Server{
 			Issuer: settings.PublicURL, Flows: people.Flows, Keys: people.Signing,
 			Registration: people.Registration(clients, auditor),

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
+	"github.com/lakewarden/lakewarden/api/ops/program"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/api/pages"
 	"github.com/lakewarden/lakewarden/auth"
@@ -50,7 +51,7 @@ type Login struct {
 	// Flows is the authorization server.
 	Flows *oauth.Server
 	// OpenClients is nil if the operator allows no clients that nobody vouches for.
-	OpenClients   *identity.OpenClients
+	OpenClients   *program.OpenClients
 	Invitations   identity.Invitations
 	Passwords     identity.Passwords
 	Recovery      identity.Recovery

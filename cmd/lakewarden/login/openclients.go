@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/middleware"
 	"github.com/lakewarden/lakewarden/api/oauth2"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/program"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/clientdocument"
 	"github.com/lakewarden/lakewarden/auth/oauth"
@@ -27,7 +27,7 @@ func (l *Login) addOpenClients(background context.Context, o Options) {
 	reads := middleware.NewLimiter(documentRate, nil)
 	client := stores.EgressClient(o.Remote.Egress)
 	o.Parts.OnClose(func(context.Context) error { client.CloseIdleConnections(); return nil })
-	open := identity.OpenClients{
+	open := program.OpenClients{
 		Store: o.Store, Documents: clientdocument.New(client, nil),
 		Wait: func(person string) time.Duration { return reads.Take(person).RetryAfter },
 	}
@@ -42,7 +42,7 @@ func (l *Login) addOpenClients(background context.Context, o Options) {
 }
 
 // Registration returns the registration of clients.
-func (l *Login) Registration(clients identity.Clients, audit *caller.Auditor) oauth2.Registration {
+func (l *Login) Registration(clients program.Clients, audit *caller.Auditor) oauth2.Registration {
 	g := oauth2.Registration{Clients: clients, Audit: audit, Arrivals: middleware.NewLimiter(oauth2.ArrivalRate, nil)}
 	if l.OpenClients != nil {
 		g.Open = *l.OpenClients
@@ -51,7 +51,7 @@ func (l *Login) Registration(clients identity.Clients, audit *caller.Auditor) oa
 }
 
 // documents adapts the clients with documents to the authorization server.
-type documents struct{ clients identity.OpenClients }
+type documents struct{ clients program.OpenClients }
 
 // Describe implements oauth.Documents.
 func (d documents) Describe(ctx context.Context, id string, person uuid.UUID) (oauth.Client, error) {

@@ -1,4 +1,4 @@
-package identity
+package program
 
 import (
 	"context"
@@ -105,7 +105,8 @@ func expand(names *[]string) (*[]string, error) {
 
 // RotateSecret replaces the secret of an application at once. Issued tokens end after grace. The secret
 // is returned only here.
-func (o Clients) RotateSecret(ctx context.Context, org catalog.OrgID, id catalog.ClientID, grace time.Duration) (catalog.Client, string, error) {
+func (o Clients) RotateSecret(ctx context.Context, org catalog.OrgID, id catalog.ClientID,
+	grace time.Duration) (catalog.Client, string, error) {
 	if _, err := o.Get(ctx, org, id); err != nil {
 		return catalog.Client{}, "", err
 	}

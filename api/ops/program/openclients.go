@@ -1,4 +1,4 @@
-package identity
+package program
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/clientdocument"
-	"github.com/lakewarden/lakewarden/auth/session"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
@@ -90,33 +89,4 @@ func (o OpenClients) Describe(ctx context.Context, id string, person uuid.UUID) 
 		err = &clientdocument.InvalidError{Reason: fields[0].Field + " " + fields[0].Message}
 	}
 	return record, d.Host, err
-}
-
-// OpenTo returns the organisations in which a session may act and that allow open clients.
-func (a Access) OpenTo(ctx context.Context, of session.Session) (open []session.Organisation, err error) {
-	system := authz.System(ctx, "access")
-	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.UserOrganisation], error) {
-		return a.Store.ListUserOrganisations(system, catalog.UserID(of.User.String()), page)
-	}, func(o catalog.UserOrganisation) error {
-		id, err := uuid.Parse(string(o.ID))
-		if err != nil || !o.DeletedAt.IsZero() || of.Org != uuid.Nil && of.Org != id {
-			return err
-		}
-		_, err = a.Allow(ctx, of, id)
-		if errors.Is(err, auth.ErrForbidden) || errors.Is(err, auth.ErrUnauthenticated) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		found, err := a.Store.Organisation(system, o.ID)
-		if errors.Is(err, catalog.ErrNotFound) {
-			return nil
-		}
-		if err == nil && found.Config.ClientPolicy() == catalog.ClientsOpen {
-			open = append(open, session.Organisation{ID: id, Name: o.Name})
-		}
-		return err
-	})
-	return open, unavailable(err)
 }
