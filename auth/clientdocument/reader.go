@@ -94,7 +94,7 @@ func (r *Reader) Cached(address string) (Document, bool) {
 
 // Read requests the document at a URL. It returns an [*InvalidError] or [ErrUnreadable].
 func (r *Reader) Read(ctx context.Context, address string) (Document, error) {
-	host, err := hostOf(address)
+	host, err := Host(address)
 	if err != nil {
 		return Document{}, err
 	}
@@ -116,8 +116,9 @@ func (r *Reader) Read(ctx context.Context, address string) (Document, error) {
 	return d, nil
 }
 
-// hostOf returns the host of a client's URL: https with a path, in its normal spelling.
-func hostOf(address string) (string, error) {
+// Host returns the host of a client's URL, which has the scheme https and a path, in its normal spelling.
+// It returns an [*InvalidError].
+func Host(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil, len(address) > maxURL, u.String() != address, u.Scheme != "https", u.Hostname() == "", u.User != nil, u.Opaque != "",

@@ -320,5 +320,6 @@ func (s *Server) showRefusal(w http.ResponseWriter, r *http.Request, out refusal
 		s.fail(w, r, out)
 		return
 	}
+	out.setRetryAfter(w)
 	s.pages.Refuse(w, out.status, out.description)
 }

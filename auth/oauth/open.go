@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/ory/fosite"
@@ -24,7 +25,11 @@ type Documents interface {
 }
 
 // DocumentError is returned by [Documents] for a client whose document cannot be used.
-type DocumentError struct{ Reason string }
+type DocumentError struct {
+	Reason string
+	// Wait is set for a person for whom too many documents were read: the time until the next one.
+	Wait time.Duration
+}
 
 // Error implements error.
 func (e *DocumentError) Error() string { return "document of the client: " + e.Reason }
@@ -55,7 +60,7 @@ func (s *Server) findFor(ctx context.Context, id string, of session.Session) (Cl
 	}
 	c, err := s.documents.Describe(ctx, id, of.User)
 	var unusable *DocumentError
-	if errors.As(err, &unusable) {
+	if errors.As(err, &unusable) && unusable.Wait == 0 {
 		return c, fosite.ErrInvalidClient.WithHint("The document that client_id names cannot be used: " + unusable.Reason + ".").WithWrap(err)
 	}
 	return c, err

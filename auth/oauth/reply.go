@@ -41,7 +41,11 @@ func (s *Server) refusalOf(ctx context.Context, err error) refusal {
 	var tooLarge *http.MaxBytesError
 	var known *fosite.RFC6749Error
 	var limited *limitedError
+	var unusable *DocumentError
 	switch {
+	case errors.As(err, &unusable) && unusable.Wait > 0:
+		return refusal{code: "temporarily_unavailable", description: "Too many programs were looked up. Try again later.",
+			status: http.StatusTooManyRequests, retryAfter: unusable.Wait}
 	case errors.As(err, &limited):
 		return refusal{code: "temporarily_unavailable", description: "The client requests too many tokens. A token can be used until it expires.",
 			status: http.StatusTooManyRequests, retryAfter: limited.wait}
@@ -76,14 +80,19 @@ func printable(text string) string {
 	}, text)
 }
 
+// setRetryAfter sets the header of a refusal that ends with time.
+func (r refusal) setRetryAfter(w http.ResponseWriter) {
+	if r.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((r.retryAfter+time.Second-1)/time.Second)))
+	}
+}
+
 // fail writes the reply of an endpoint for clients.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, out refusal) {
 	if out.status == http.StatusUnauthorized && r.Header.Get("Authorization") != "" {
 		w.Header().Set("WWW-Authenticate", `Basic realm="lakewarden"`)
 	}
-	if out.retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((out.retryAfter+time.Second-1)/time.Second)))
-	}
+	out.setRetryAfter(w)
 	reply(w, out.status, map[string]string{"error": out.code, "error_description": out.description})
 }
 

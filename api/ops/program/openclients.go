@@ -3,7 +3,6 @@ package program
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,12 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
+
+// WaitError is returned for a person for whom too many documents of clients were read.
+type WaitError struct{ Wait time.Duration }
+
+// Error implements error.
+func (e *WaitError) Error() string { return "too many documents of clients were read" }
 
 // OpenClients admits clients for which nobody vouches: they register themselves, or their id is the
 // URL of a document that describes them. They are public, and their scopes are bounded by
@@ -69,15 +74,20 @@ func (o OpenClients) Expire(ctx context.Context) error {
 }
 
 // Describe returns what the document of a client says, and the host of its URL. The document is read
-// for a person. Errors are [auth.ErrUnavailable] for a person who has too many read, and those of [clientdocument.Reader.Read]; a document
+// for a person. Errors are a [*WaitError], and those of [clientdocument.Reader.Read]; a document
 // that breaks a rule of the catalog is a [*clientdocument.InvalidError], too.
 func (o OpenClients) Describe(ctx context.Context, id string, person uuid.UUID) (catalog.NewOpenClient, string, error) {
 	d, known := o.Documents.Cached(id)
 	if !known {
-		if wait := o.Wait(person.String()); wait > 0 {
-			return catalog.NewOpenClient{}, "", fmt.Errorf("%w: too many documents of clients", auth.ErrUnavailable)
+		_, err := clientdocument.Host(id)
+		if err == nil {
+			if wait := o.Wait(person.String()); wait > 0 {
+				err = &WaitError{wait}
+			}
 		}
-		var err error
+		if err != nil {
+			return catalog.NewOpenClient{}, "", err
+		}
 		if d, err = o.Documents.Read(ctx, id); err != nil {
 			return catalog.NewOpenClient{}, "", err
 		}

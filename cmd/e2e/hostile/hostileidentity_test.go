@@ -143,7 +143,7 @@ func TestHostileLinksLeadNowhere(t *testing.T) {
 			r := b.Open(w.authorization("redirect_uri", target), "Accept", "text/html")
 			w.refused(t, r, target, 400)
 			require.Empty(t, r.Header.Get("Location"), target)
-			require.NotContains(t, r.Header.Get("Content-Type"), "html")
+			require.Contains(t, r.Header.Get("Content-Security-Policy"), "default-src 'none'", target)
 		}
 	}
 	// A client that a stranger has registered is one's own affair.

@@ -51,9 +51,12 @@ type identityTarget struct {
 	before  map[string]string
 }
 
-func newIdentityTarget(t *testing.T) *identityTarget {
+func newIdentityTarget(t *testing.T, change ...func(*harness.Settings)) *identityTarget {
 	w := &identityTarget{people: harness.NewSigner(t)}
 	w.Server = harness.Start(t, func(c *harness.Settings) {
+		for _, f := range change {
+			f(c)
+		}
 		w.people.Trust(c)
 		c.Providers = map[string]config.Provider{"provider_two": {Issuer: "https://127.0.0.1:9", Permissions: []string{"storage"}}}
 	})

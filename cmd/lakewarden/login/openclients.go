@@ -57,9 +57,12 @@ type documents struct{ clients program.OpenClients }
 func (d documents) Describe(ctx context.Context, id string, person uuid.UUID) (oauth.Client, error) {
 	found, host, err := d.clients.Describe(ctx, id, person)
 	var invalid *clientdocument.InvalidError
+	var waits *program.WaitError
 	switch {
 	case errors.As(err, &invalid):
 		return oauth.Client{}, &oauth.DocumentError{Reason: invalid.Reason}
+	case errors.As(err, &waits):
+		return oauth.Client{}, &oauth.DocumentError{Reason: waits.Error(), Wait: waits.Wait}
 	case errors.Is(err, clientdocument.ErrUnreadable):
 		return oauth.Client{}, &oauth.DocumentError{Reason: "it cannot be read"}
 	case err != nil:
