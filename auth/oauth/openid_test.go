@@ -43,7 +43,7 @@ func (w *world) idToken(token *oauth2.Token) (header, claims map[string]any) {
 	w.Helper()
 	text, _ := token.Extra("id_token").(string)
 	require.NotEmpty(w, text)
-	signed, err := jose.ParseSigned(text, []jose.SignatureAlgorithm{jose.ES256})
+	signed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.ES256})
 	require.NoError(w, err)
 	keys, err := w.keys.PublicKeys(w.Context())
 	require.NoError(w, err)

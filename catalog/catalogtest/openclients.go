@@ -38,8 +38,10 @@ func openClients(t *testing.T, w *world) {
 	own, err := w.CreateClient(w.ctx, newClient(org, owner))
 	require.NoError(t, err)
 	for field, change := range map[string]func(*catalog.NewOpenClient){
-		"name":             func(n *catalog.NewOpenClient) { n.Name = "L4kewarden" },
-		"redirect_uris":    func(n *catalog.NewOpenClient) { n.RedirectURIs = strings.Split(strings.Repeat("http://127.0.0.1/ ", 10), " ") },
+		"name": func(n *catalog.NewOpenClient) { n.Name = "L4kewarden" },
+		"redirect_uris": func(n *catalog.NewOpenClient) {
+			n.RedirectURIs = strings.Split(strings.Repeat("http://127.0.0.1/ ", 10), " ")
+		},
 		"redirect_uris[0]": func(n *catalog.NewOpenClient) { n.RedirectURIs = []string{"custom://app"} },
 		"scopes":           func(n *catalog.NewOpenClient) { n.Scopes = nil },
 	} {
