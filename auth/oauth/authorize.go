@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -117,6 +118,10 @@ func (s *Server) verifyRedirect(ctx context.Context, query url.Values, of sessio
 	return a, nil
 }
 
+// noState stands for the state of a request without one, which fosite refuses. A client may do without
+// it, because the challenge, which every request needs, protects the person as well (RFC 9700 §2.1).
+const noState = "no-state"
+
 // challenge matches the S256 form of a code challenge.
 var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
@@ -133,7 +138,11 @@ func (s *Server) validate(ctx context.Context, a *authorization, query url.Value
 			return refused
 		}
 	}
-	plain := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: query.Encode()}}
+	complete := maps.Clone(query)
+	if a.state == "" {
+		complete.Set("state", noState)
+	}
+	plain := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: complete.Encode()}}
 	flow, err := s.flows.NewAuthorizeRequest(context.WithValue(ctx, clientKey{}, a.client), plain.WithContext(ctx))
 	if err != nil {
 		return err
@@ -294,8 +303,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, a *authorization
 // redirect answers an authorization request at the verified redirect URI. The issuer lets
 // clients that use several servers recognise mixed-up replies (RFC 9207).
 func (s *Server) redirect(w http.ResponseWriter, a *authorization, parameters url.Values) {
-	if a.state != "" {
-		parameters.Set("state", a.state)
+	if parameters.Set("state", a.state); a.state == "" {
+		parameters.Del("state")
 	}
 	parameters.Set("iss", s.issuer)
 	target := *a.redirect

@@ -91,6 +91,13 @@ func TestRedirectTricks(t *testing.T) {
 	}
 }
 
+func TestStatesAreOptional(t *testing.T) {
+	w := newWorld(t)
+	got := w.redirected(w.authorize(w.cli(), map[string][]string{"state": nil}), w.cli().RedirectURL)
+	require.NotEmpty(t, got.Get("code"), "%v", got)
+	require.NotContains(t, got, "state")
+}
+
 func TestRequestsForACodeAreValidated(t *testing.T) {
 	w := newWorld(t)
 	c := w.cli()
@@ -98,7 +105,6 @@ func TestRequestsForACodeAreValidated(t *testing.T) {
 		change map[string][]string
 		code   string
 	}{
-		"no state":            {map[string][]string{"state": nil}, "invalid_request"},
 		"short state":         {map[string][]string{"state": {"1234567"}}, "invalid_request"},
 		"long state":          {map[string][]string{"state": {strings.Repeat("x", 1001)}}, "invalid_request"},
 		"repeated state":      {map[string][]string{"state": {state, state}}, "invalid_request"},
