@@ -97,6 +97,10 @@ conformance: test-deps ## Read and write the tables of the corpus; the numbers g
 interop: test-deps ## Let Spark, delta-rs and DuckDB judge what we write (Java, Maven); the report goes to docs
 	@.ci/scripts/interop.sh $(BIN) docs/reports/interop.md $(TESTFLAGS)
 
+.PHONY: clients
+clients: test-deps ## Let public OAuth and OpenID clients, and that of MCP, sign people in at the server (Node.js)
+	@.ci/scripts/clients.sh $(BIN) $(TESTFLAGS)
+
 .PHONY: soak
 soak: test-deps ## Kill the server KILLS times (200) during writes, and race statements and writes with changes of rules, domains and credentials
 	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) LAKEWARDEN_TEST_ROTATIONS_REPORT=$(CURDIR)/docs/reports/rotations.md \
