@@ -222,11 +222,15 @@ type site struct {
 	url           string
 	// scopes are what a client asks consent for.
 	scopes auth.ScopeSet
+	ask    oauth.ConsentRequest // of the client, without its scopes
+	// among are the organisations to choose from, or none.
+	among []session.Organisation
 	*http.Client
 }
 
 func newSite(t testing.TB) *site {
-	s := &site{TB: t, useCases: &useCases{live: map[string]session.Session{}}, sso: &provider{}, scopes: auth.AllScopes()}
+	s := &site{TB: t, useCases: &useCases{live: map[string]session.Session{}}, sso: &provider{}, scopes: auth.AllScopes(),
+		ask: oauth.ConsentRequest{Client: oauth.Client{Name: hostile, Org: uuid.New()}, Redirect: "app.example"}}
 	s.invited = &invited{useCases: s.useCases}
 	s.confirmations = &confirmations{useCases: s.useCases}
 	s.pages = &pages.Pages{
@@ -236,9 +240,12 @@ func newSite(t testing.TB) *site {
 	r := chi.NewRouter()
 	s.pages.Routes(r)
 	authorize := func(w http.ResponseWriter, r *http.Request) {
-		approved, done := s.pages.Consent(w, r, oauth.ConsentRequest{
-			Client: oauth.Client{Name: hostile, Org: uuid.New()}, Scopes: s.scopes, Redirect: "app.example",
-		})
+		if s.among != nil {
+			s.pages.Choose(w, r, s.ask.Client, s.among)
+			return
+		}
+		s.ask.Scopes = s.scopes
+		approved, done := s.pages.Consent(w, r, s.ask)
 		if !done {
 			s.useCases.changes = append(s.useCases.changes, "consent "+map[bool]string{true: "allowed", false: "denied"}[approved])
 		}

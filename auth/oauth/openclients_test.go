@@ -12,6 +12,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/oauth"
+	"github.com/lakewarden/lakewarden/auth/session"
+	"github.com/lakewarden/lakewarden/catalog"
 )
 
 const documentURL = "https://app.example/client.json"
@@ -149,4 +151,22 @@ func TestOpenClientsNeedTheOperator(t *testing.T) {
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "invalid_client", refused.ErrorCode)
 	}
+}
+
+// TestNewSecretsEndTokensThatAreRequestedMeanwhile replaces the secret of a service account after the
+// request with the former one was authenticated.
+func TestNewSecretsEndTokensThatAreRequestedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.onAllow = func() {
+		changed := w.service
+		changed.SecretHash = session.Hash("another secret")
+		w.clients[w.service.ID] = changed
+	}
+	_, err := w.robotToken()
+	var refused *oauth2.RetrieveError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "invalid_client", refused.ErrorCode)
+	sessions, err := w.store.ListSessions(t.Context(), session.Filter{User: w.robot}, catalog.Page{})
+	require.NoError(t, err)
+	require.Empty(t, sessions.Items)
 }
