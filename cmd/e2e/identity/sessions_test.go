@@ -1,8 +1,12 @@
 package identity_test
 
 import (
+	"html"
+	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -197,4 +201,47 @@ func TestProgramsLearnWhoPeopleAre(t *testing.T) {
 	require.Equal(t, 401, s.Client(idToken, ana.User).Call("GET", "/v1/me", nil).Status)
 	require.Equal(t, 401, s.Admin.Call("GET", "/oauth2/userinfo", nil).Status, "an API key is no sign-in")
 	require.Equal(t, 405, c.Call("PUT", "/oauth2/userinfo", nil).Status)
+}
+
+// TestNewSingleSignOnsOfABrowser checks that a sign-in at a provider replaces the browser's session, too.
+func TestNewSingleSignOnsOfABrowser(t *testing.T) {
+	t.Parallel()
+	s := startSSO(t, object{"eve": object{"email": "eve@acme.example", "email_verified": true},
+		"kim": object{"email": "kim@acme.example", "email_verified": true}})
+	eve, _ := signedIn(newBrowser(t), s, "eve", "eve@acme.example")
+	b := newBrowser(t)
+	enter := func(account string) {
+		t.Helper()
+		p := b.submit(b.send(s.URL+"/signin", nil), url.Values{"email": {account + "@acme.example"}, "sso": {"1"}})
+		to := onward.FindSubmatch(p.body)
+		require.NotNil(t, to, "%s", p.body)
+		p = b.send(b.signIn(html.UnescapeString(string(to[1])), account, s.URL), nil)
+		require.Equal(t, s.URL+"/signed-in", p.location, "%d %s", p.status, p.body)
+	}
+	enter("eve")
+	before := eve.OK("GET", "/v1/me/sessions", nil)
+	require.ElementsMatch(t, []string{"browser", "program"}, kinds(before))
+	first := one(t, before, "browser")
+	require.Equal(t, s.Boot.OrganisationID, first["organisationId"])
+	require.Equal(t, "sso", first["method"])
+	b.Jar = withoutProvider(t, b, s)
+	enter("eve")
+	after := eve.OK("GET", "/v1/me/sessions", nil)
+	require.ElementsMatch(t, []string{"browser", "program"}, kinds(after))
+	require.NotEqual(t, first["id"], one(t, after, "browser")["id"])
+	b.Jar = withoutProvider(t, b, s)
+	enter("kim")
+	require.Equal(t, []string{"program"}, kinds(eve.OK("GET", "/v1/me/sessions", nil)), "of another browser")
+}
+
+// withoutProvider returns the cookies of a browser for the server, without those of the provider.
+func withoutProvider(t *testing.T, b *browser, s *harness.Server) http.CookieJar {
+	t.Helper()
+	at, err := url.Parse(s.URL)
+	require.NoError(t, err)
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	kept := slices.DeleteFunc(b.Jar.Cookies(at), func(c *http.Cookie) bool { return !strings.HasPrefix(c.Name, "lakewarden") })
+	jar.SetCookies(at, kept)
+	return jar
 }
