@@ -29,6 +29,7 @@ var exempt = map[string]string{
 	"api/problem.ErrNoCredential":         "is an auth.ErrUnauthenticated with a challenge of its own",
 	"api/result.ErrBroken":                "comes after the status line; the connection is cut instead",
 	"auth/apikey.ErrInvalidExpiry":        "always an ExpiryError, which lists its field",
+	"auth/clientdocument.ErrUnreadable":   "becomes an error of OAuth",
 	"auth/jwt.ErrConfig":                  "at start only",
 	"auth/mail.ErrMessage":                "stays in the queue of e-mails",
 	"auth/mail.ErrRefused":                "stays in the queue of e-mails",
