@@ -6,7 +6,7 @@
 // and 9728. The routes are not part of the description of /v1.
 //
 // What may not go in it: the rules of flows and tokens (auth/oauth), and those of clients
-// (api/ops/identity).
+// (api/ops/program).
 //
 // Invariants:
 //   - No reply permits scripts of other origins to read it.

@@ -1,5 +1,5 @@
 // Package oauth is the authorization server: it issues tokens to programs on behalf of
-// signed-in people, and to service accounts.
+// signed-in people, and to service accounts, and tells programs who people are (OpenID Connect).
 //
 // It uses fosite for the validation of requests, the exchange of codes and refresh
 // tokens, and PKCE (RFC 7636), and is the only package that imports it. Access tokens are
@@ -10,9 +10,14 @@
 //
 // Invariants:
 //   - Nothing is sent to a redirect URI before the client and the URI are verified. People
-//     who do not belong to a client's organisation are never sent to its redirect URIs.
+//     who do not belong to a client's organisation are never sent to its redirect URIs, and
+//     nobody is sent to those of an open client before answering the question for consent.
+//   - A document of a client is requested for people who have signed in only.
+//   - Every session of an open client is limited to one organisation that allows such clients.
 //   - Every authorization request uses PKCE with S256, whatever the client.
 //   - A code or refresh token is exchanged once. A second exchange ends its session.
 //   - Every access token names a session, whose end makes it invalid.
 //   - A token never has a scope that its client does not have now.
+//   - An ID token is for a client that requested the scope openid, which is no permission, and
+//     whose user agreed. Nothing accepts it as an access token.
 package oauth

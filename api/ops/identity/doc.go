@@ -1,9 +1,9 @@
-// Package identity holds the use cases by which people and programs come into
-// organisations, and leave them: organisations, members, invitations, sign-in, single
-// sign-on, OAuth clients, provider applications and links.
+// Package identity holds the use cases by which people come into organisations, and leave
+// them: organisations, members, invitations, sign-in, sessions, single sign-on, provider
+// applications and links.
 //
-// What may not go in it: HTTP, SQL, the protocols of OAuth and OpenID Connect, and the
-// transport of e-mails, which packages below auth have.
+// What may not go in it: HTTP, SQL, programs (api/ops/program), the protocols of OAuth and
+// OpenID Connect, and the transport of e-mails, which packages below auth have.
 //
 // Invariants:
 //   - No caller grants rights that exceed their own.

@@ -12,9 +12,9 @@
 //   - A subject of an identity provider is one user of an organisation. Its address never chooses
 //     another one.
 //   - Every transaction that takes something from a credential in use, or makes somebody a
-//     member, raises the epoch. Passwords, secrets of clients and tokens of links change
-//     without it: no cached decision depends on them.
-//   - Passwords belong to people, whatever their organisations. Every other record belongs
-//     to an organisation. The records of a deleted organisation are not returned, but its
+//     member, raises the epoch. Passwords and tokens of links change without it: no cached
+//     decision depends on them.
+//   - Passwords belong to people, whatever their organisations, and open clients to nobody.
+//     Every other record belongs to an organisation. The records of a deleted organisation are not returned, but its
 //     verified domains remain taken until its purge.
 package identity
