@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/operations"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -88,7 +89,7 @@ const deleteServices = `DELETE FROM users WHERE kind = ?
 func (s *Store) PurgeOrganisation(ctx context.Context, deletedBefore time.Time) (purged catalog.OrgID, err error) {
 	err = s.db.Change(ctx, func(tx sqldb.Session) error {
 		purged, err = sqldb.One(ctx, tx, sqldb.Value[catalog.OrgID], `SELECT g.id FROM organisations g WHERE g.deleted_at < ?
-			AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.org_id = g.id AND (o.stored_bytes > 0 OR `+operationLive+`))
+			AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.org_id = g.id AND (o.stored_bytes > 0 OR `+operations.Live+`))
 			ORDER BY g.deleted_at, g.id LIMIT 1`, sqldb.Micros(deletedBefore))
 		if err != nil {
 			return err

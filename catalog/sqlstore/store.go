@@ -8,6 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/domains"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/identity"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/moves"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/operations"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -24,6 +25,7 @@ type Store struct {
 	catalog.Identity
 	catalog.Moves
 	catalog.Analyses
+	catalog.Operations
 	columns *domains.Store
 }
 
@@ -39,7 +41,7 @@ func Open(ctx context.Context, databaseURL string, options Options) (*Store, err
 	}
 	columns := domains.New(db)
 	return &Store{db: db, Epochs: db, Commits: db, Domains: columns, Publications: columns, columns: columns,
-		Identity: identity.New(db), Moves: moves.New(db), Analyses: analysis.New(db)}, nil
+		Identity: identity.New(db), Moves: moves.New(db), Analyses: analysis.New(db), Operations: operations.New(db)}, nil
 }
 
 // DB returns the database, for stores of other packages. It is closed with s.

@@ -32,10 +32,11 @@ var allowed = map[string][]string{
 	"catalog/sqlstore/domains":  {"catalog", "catalog/sqlstore/sqldb"},
 	"catalog/sqlstore/identity": {"catalog", "catalog/sqlstore/lifetimes", "catalog/sqlstore/sqldb"},
 	// Which credentials end with which API keys, for the stores of all of them.
-	"catalog/sqlstore/lifetimes": {"catalog", "catalog/sqlstore/sqldb"},
-	"catalog/sqlstore/moves":     {"catalog", "catalog/sqlstore/sqldb"},
-	"catalog/sqlstore/analysis":  {"catalog", "catalog/sqlstore/sqldb"},
-	"catalog/catalogtest":        {"catalog"},
+	"catalog/sqlstore/lifetimes":  {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/sqlstore/moves":      {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/sqlstore/analysis":   {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/sqlstore/operations": {"catalog", "catalog/sqlstore/sqldb"},
+	"catalog/catalogtest":         {"catalog"},
 
 	"engine/sqltype":          {},
 	"engine":                  {"engine/sqltype"},

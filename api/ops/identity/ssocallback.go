@@ -82,8 +82,9 @@ func (s SSO) finishAtOwnPage(ctx context.Context, cookie string) (got progress, 
 	if err != nil {
 		return got, done, stateError(err)
 	}
-	got.session, err = s.Sessions.CreateSession(ctx, session.Session{User: of.User, Org: of.Org, Client: session.FirstParty, Method: of.Method,
-		Issuer: of.Issuer, Subject: of.Subject, ProviderSession: of.ProviderSession, ExpiresAt: clock(s.Now).Add(programLife)})
+	got.session, err = s.Sessions.CreateSession(ctx, session.Session{User: of.User, Org: of.Org, Client: session.FirstParty,
+		Method: of.Method, Parent: of.ID, Issuer: of.Issuer, Subject: of.Subject, ProviderSession: of.ProviderSession,
+		ExpiresAt: clock(s.Now).Add(programLife)})
 	if err != nil {
 		return got, done, err
 	}

@@ -77,7 +77,7 @@ type patchClientInput struct {
 // rotation is the body of a request for a new secret.
 type rotation struct {
 	Body *struct {
-		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long issued tokens work on. Default: not at all."`
+		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long issued tokens remain valid"`
 	}
 }
 

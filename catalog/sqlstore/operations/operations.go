@@ -1,4 +1,4 @@
-package sqlstore
+package operations
 
 import (
 	"context"
@@ -9,11 +9,19 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
+// Store implements [catalog.Operations]. It is safe for concurrent use.
+type Store struct{ db *sqldb.DB }
+
+var _ catalog.Operations = (*Store)(nil)
+
+// New returns the operations in a database.
+func New(db *sqldb.DB) *Store { return &Store{db} }
+
 const selectOperation = `SELECT o.id, o.org_id, o.user_id, o.key_id, o.kind, o.state, o.done, o.total, o.unit, o.problem, o.result, o.private,
 	o.stored_bytes, o.cancel_requested, o.runner, o.heartbeat_at, o.created_at, o.started_at, o.finished_at, o.expires_at FROM operations o`
 
-// operationLive is written like the condition of the partial index.
-const operationLive = "state IN ('queued', 'running')"
+// Live is the SQL condition that an operation has not ended, written like that of the partial index.
+const Live = "state IN ('queued', 'running')"
 
 func scanOperation(r sqldb.Row) (o catalog.Operation, err error) {
 	err = r.Scan(&o.ID, &o.Org, &o.User, &o.Key, &o.Kind, &o.State, &o.Progress.Done, &o.Progress.Total, &o.Progress.Unit,
@@ -40,10 +48,12 @@ func (s *Store) CreateOperation(ctx context.Context, n catalog.NewOperation) (cr
 		state, started = catalog.OperationRunning, now
 	}
 	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
-		if _, err := membership(ctx, tx, n.Org, n.User); err != nil {
+		_, err := sqldb.One(ctx, tx, sqldb.Value[int64], `SELECT 1 FROM memberships m WHERE m.org_id = ? AND m.user_id = ? AND `+
+			sqldb.LiveOrg("m.org_id"), n.Org, n.User)
+		if err != nil {
 			return err
 		}
-		err := tx.Insert(ctx, "id",
+		err = tx.Insert(ctx, "id",
 			`INSERT INTO operations (id, org_id, user_id, key_id, kind, state, done, total, unit, problem, result, private,
 			stored_bytes, cancel_requested, runner, heartbeat_at, created_at, started_at)
 			VALUES (?, ?, ?, ?, ?, ?, 0, 0, '', '', '', '', 0, ?, ?, ?, ?, ?)`,
@@ -84,7 +94,7 @@ func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter ca
 // CancelOperation implements [catalog.Operations].
 func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (cancelled catalog.Operation, err error) {
 	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
-		if _, err := tx.Exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+operationLive, true, org,
+		if _, err := tx.Exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+Live, true, org,
 			id); err != nil {
 			return err
 		}
@@ -99,7 +109,7 @@ func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.
 	return sqldb.One(ctx, s.db.Read(), func(r sqldb.Row) (u catalog.OperationUsage, err error) {
 		err = r.Scan(&u.Live, &u.StoredBytes)
 		return u, err
-	}, `SELECT COUNT(CASE WHEN `+operationLive+` THEN 1 END), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM operations WHERE org_id = ?`,
+	}, `SELECT COUNT(CASE WHEN `+Live+` THEN 1 END), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM operations WHERE org_id = ?`,
 		org)
 }
 
@@ -123,14 +133,14 @@ func (s *Store) StartOperation(ctx context.Context, runner string, id catalog.Op
 
 // ReportOperation implements [catalog.Operations].
 func (s *Store) ReportOperation(ctx context.Context, runner string, id catalog.OperationID, p catalog.Progress) error {
-	return s.updateOwned(ctx, "done = ?, total = ?, unit = ?", operationLive, p.Done, p.Total, p.Unit, runner, id)
+	return s.updateOwned(ctx, "done = ?, total = ?, unit = ?", Live, p.Done, p.Total, p.Unit, runner, id)
 }
 
 // ReserveOperation implements [catalog.Operations]. The row of the organisation is the
 // lock that serialises reservations.
 func (s *Store) ReserveOperation(ctx context.Context, runner string, id catalog.OperationID, bytes, most int64) (fits bool, err error) {
 	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
-		const mine = "runner = ? AND id = ? AND " + operationLive
+		const mine = "runner = ? AND id = ? AND " + Live
 		locked, err := tx.Exec(ctx, "UPDATE organisations SET id = id WHERE id = (SELECT org_id FROM operations WHERE "+mine+")", runner, id)
 		if err == nil && locked == 0 {
 			err = catalog.ErrNotFound
@@ -168,13 +178,13 @@ func (s *Store) FinishOperation(ctx context.Context, runner string, id catalog.O
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	return s.updateOwned(ctx, setOutcome, operationLive, append(s.outcomeArgs(o), runner, id)...)
+	return s.updateOwned(ctx, setOutcome, Live, append(s.outcomeArgs(o), runner, id)...)
 }
 
 // BeatOperations implements [catalog.Operations].
 func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
-		_, err := tx.Exec(ctx, "UPDATE operations SET heartbeat_at = ? WHERE runner = ? AND "+operationLive, sqldb.Micros(s.db.Clock()), runner)
+		_, err := tx.Exec(ctx, "UPDATE operations SET heartbeat_at = ? WHERE runner = ? AND "+Live, sqldb.Micros(s.db.Clock()), runner)
 		return err
 	})
 }
@@ -182,7 +192,7 @@ func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 // CancelledOperations implements [catalog.Operations].
 func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
 	return sqldb.List(ctx, s.db.Read(), sqldb.Value[catalog.OperationID],
-		"SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+
+		"SELECT o.id FROM operations o WHERE o.runner = ? AND "+Live+
 			` AND (o.cancel_requested OR NOT `+sqldb.LiveOrg("o.org_id")+`)`, runner)
 }
 
@@ -192,7 +202,7 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.O
 		return 0, err
 	}
 	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
-		lost, err = tx.Exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+operationLive,
+		lost, err = tx.Exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+Live,
 			append(s.outcomeArgs(o), sqldb.Micros(since))...)
 		return err
 	})
@@ -210,7 +220,7 @@ func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Ope
 func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (forgotten catalog.Operation, err error) {
 	err = s.db.Transact(ctx, func(tx sqldb.Session) error {
 		if _, err := tx.Exec(ctx, "UPDATE operations SET result = '', private = '', stored_bytes = 0 WHERE org_id = ? AND id = ? AND NOT ("+
-			operationLive+")", org, id); err != nil {
+			Live+")", org, id); err != nil {
 			return err
 		}
 		if forgotten, err = operation(ctx, tx, org, id); err == nil && !forgotten.State.Ended() {
@@ -224,7 +234,7 @@ func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catal
 // DeleteOperation implements [catalog.Operations].
 func (s *Store) DeleteOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) error {
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
-		if _, err := tx.Exec(ctx, "DELETE FROM operations WHERE org_id = ? AND id = ? AND NOT ("+operationLive+")", org, id); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM operations WHERE org_id = ? AND id = ? AND NOT ("+Live+")", org, id); err != nil {
 			return err
 		}
 		_, err := sqldb.One(ctx, tx, sqldb.Value[int64], "SELECT 1 FROM operations WHERE org_id = ? AND id = ?", org, id)
