@@ -44,7 +44,14 @@ func Shielded(from string, names []string) string {
 	return "(SELECT * REPLACE (" + strings.Join(items, ", ") + ") FROM " + from + ")"
 }
 
-// QuoteString quotes a string literal for SQL.
+// QuoteString returns a string as a literal of SQL. A string with U+0000, which no literal can have, is
+// an expression in parentheses.
 func QuoteString(s string) string {
+	if parts := strings.Split(s, "\x00"); len(parts) > 1 {
+		for i, part := range parts {
+			parts[i] = QuoteString(part)
+		}
+		return "(" + strings.Join(parts, " || system.main.chr(0) || ") + ")"
+	}
 	return `'` + strings.ReplaceAll(s, `'`, `''`) + `'`
 }
