@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cedar-policy/cedar-go/types"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth/session"
 	"github.com/lakewarden/lakewarden/auth/sso"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 func requireRefused(t *testing.T, reason string, err error) {
@@ -65,6 +67,40 @@ func TestSignInMakesMembers(t *testing.T) {
 	third, err := w.signIn()
 	require.NoError(t, err)
 	require.Equal(t, catalog.RoleViewer, w.membership(third).Role, "without a role in the claims the default one counts")
+}
+
+// TestListsOfClaimsAreJSONArrays checks that an attribute of a list is the JSON array that policies
+// read as a list, and that a list with an unusable element is no attribute.
+func TestListsOfClaimsAreJSONArrays(t *testing.T) {
+	w := newSSOWorld(t)
+	w.setUp(func(n *identity.NewSSO) { n.AttributeClaims = map[string]string{"teams": "groups"} })
+	for _, c := range []struct {
+		claim any
+		want  string
+	}{
+		{[]any{"sales", "r&d, <lab>"}, `["sales","r&d, <lab>"]`},
+		{[]any{"sales"}, `["sales"]`},
+		{[]any{1, true, "x"}, `[1,true,"x"]`},
+		{[]any{}, `[]`},
+		{[]any{"sales", nil}, ""},
+		{[]any{"sales", []any{"north"}}, ""},
+		{[]any{map[string]any{"name": "sales"}}, ""},
+		{[]any{uint64(1<<53 + 1)}, ""},
+		{[]any{strings.Repeat("x", catalog.MaxAttributeValueBytes)}, ""},
+		{map[string]any{"name": "sales"}, ""},
+	} {
+		w.provider.Claims["groups"] = c.claim
+		s, err := w.signIn()
+		require.NoError(t, err)
+		want := map[string]string{}
+		if c.want != "" {
+			want["teams"] = c.want
+			items, ok := policy.ListItems(types.String(c.want))
+			require.True(t, ok)
+			require.Len(t, items, len(c.claim.([]any)))
+		}
+		require.Equal(t, want, w.membership(s).Attributes, "%v", c.claim)
+	}
 }
 
 // TestRoundedNumbersAreNoAttributes checks that nobody gets the attribute of another person

@@ -180,7 +180,7 @@ func attributeChanges(mapped map[string]string, claims map[string]any) map[strin
 	changes := make(map[string]*string, len(mapped))
 	for name, claim := range mapped {
 		changes[name] = nil
-		text, ok := claimText(claims[claim])
+		text, ok := attributeText(claims[claim])
 		if ok && catalog.ValidateAttributes(map[string]string{name: text}) == nil {
 			changes[name] = &text
 		}
@@ -191,6 +191,26 @@ func attributeChanges(mapped map[string]string, claims map[string]any) map[strin
 // exactIntegers is the lowest number from which on a float64 may stand for several integers:
 // two people must not get one attribute because their numbers were rounded.
 const exactIntegers = 1 << 53
+
+// attributeText returns the value of an attribute for a claim: the text of a single value, or a
+// JSON array, which policies read as a list. A list with an element that has no text is unusable
+// as a whole, because a shorter list would mean something else to a policy.
+func attributeText(claim any) (string, bool) {
+	list, isList := claim.([]any)
+	if !isList {
+		return claimText(claim)
+	}
+	for _, element := range list {
+		if _, ok := claimText(element); !ok {
+			return "", false
+		}
+	}
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(list)
+	return strings.TrimSuffix(text.String(), "\n"), err == nil
+}
 
 // claimText returns the text of a claim that is a text, a truth value, or a number whose
 // decimal form is known.
