@@ -48,8 +48,8 @@ type Issuer struct {
 	// Keys returns its public keys.
 	Keys KeySource
 	// EmailSubjects marks a foreign issuer, which does not know the user ids of the
-	// catalog. The member is found by the email claim, which email_verified must
-	// confirm. sub is required but not used.
+	// catalog. A token needs sub, email and a true email_verified: the subject is bound to
+	// the member with the address.
 	EmailSubjects bool
 	// AccessTokensOnly refuses tokens whose typ is not at+jwt. ID tokens are always refused, but among
 	// tokens of typ JWT they are recognised only by claims that most of them have.

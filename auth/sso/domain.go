@@ -83,7 +83,7 @@ func CheckRecord(ctx context.Context, resolver Resolver, domain, challenge strin
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &failure) && failure.IsNotFound:
-		return fmt.Errorf("%w: %s has no TXT record", ErrRecord, name)
+		return &RecordError{Name: name}
 	case err != nil:
 		return fmt.Errorf("%w: %s", ErrResolver, name)
 	}
@@ -92,5 +92,5 @@ func CheckRecord(ctx context.Context, resolver Resolver, domain, challenge strin
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: no TXT record of %s has the expected content", ErrRecord, name)
+	return &RecordError{Name: name, Found: records}
 }

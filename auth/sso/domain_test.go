@@ -114,6 +114,31 @@ func TestRecordsVerifyDomains(t *testing.T) {
 	require.ErrorIs(t, check(), sso.ErrRecord, "late: the name exists, the record does not yet")
 }
 
+// TestMissingRecordsAreToldWithTheFoundOnes checks that the error names the records that were found,
+// in a bounded form that nobody mistakes for text of the server.
+func TestMissingRecordsAreToldWithTheFoundOnes(t *testing.T) {
+	s, resolver := startNameServer(t)
+	name, _ := sso.Record("acme.example", "challenge")
+	found := func() string {
+		var record *sso.RecordError
+		require.ErrorAs(t, sso.CheckRecord(t.Context(), resolver, "acme.example", "challenge"), &record)
+		for field, message := range record.FieldProblems() {
+			require.Equal(t, name, field)
+			return message
+		}
+		return ""
+	}
+	require.Equal(t, "has no TXT record", found())
+	s.set(name)
+	require.Equal(t, "has no TXT record", found(), "the name has records of other types")
+	s.set(name, "lakewarden-verification=other", "v=spf1 -all")
+	require.Equal(t, `has other TXT records: "lakewarden-verification=other" "v=spf1 -all"`, found())
+	s.set(name, "a\r\n\x1b[31m\"<b>\u202e")
+	require.Equal(t, `has other TXT records: "a\r\n\x1b[31m\"<b>\u202e"`, found())
+	s.set(name, strings.Repeat("x", 101), "2", "3", "4", "5", "6", "7")
+	require.Equal(t, `has other TXT records: "`+strings.Repeat("x", 100)+`"… "2" "3" "4" "5" and 2 more`, found())
+}
+
 func TestUnreadableRecordsAreNoProof(t *testing.T) {
 	s, resolver := startNameServer(t)
 	name, content := sso.Record("acme.example", "challenge")

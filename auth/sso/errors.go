@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 )
 
 // Sentinels of this package.
@@ -23,8 +25,8 @@ var (
 	// ErrDomain is returned for a text that is not a domain that an organisation can own.
 	// It becomes 422.
 	ErrDomain = errors.New("not a domain of an organisation")
-	// ErrRecord is returned if a domain does not have the expected TXT record. Publish the
-	// record, then retry: 409 domain_not_verified.
+	// ErrRecord is returned if a domain does not have the expected TXT record. The error is a
+	// [*RecordError]. Publish the record, then retry: 409 domain_not_verified.
 	ErrRecord = errors.New("verification record not found")
 	// ErrResolver is returned if the records of a domain could not be read. A retry may
 	// help: 503.
@@ -59,6 +61,53 @@ func (e *IssuerError) FieldProblems() iter.Seq2[string, string] {
 
 func issuerRefused(reason string, cause error) error {
 	return &IssuerError{Reason: reason, cause: cause}
+}
+
+// RecordError states which TXT records a name has, if none of them is the expected one.
+type RecordError struct {
+	// Name is the name of the expected record.
+	Name string
+	// Found are the records of the name, as the resolver returned them.
+	Found []string
+}
+
+const (
+	// maxShownRecords bounds the records that an error shows, and maxShownRecord the bytes of each.
+	maxShownRecords = 5
+	maxShownRecord  = 100
+)
+
+// Error implements error.
+func (e *RecordError) Error() string { return fmt.Sprintf("%v: %s %s", ErrRecord, e.Name, e.found()) }
+
+// found states what the name has. Whoever controls the name chose the records, so they are quoted,
+// in ASCII, and cut.
+func (e *RecordError) found() string {
+	if len(e.Found) == 0 {
+		return "has no TXT record"
+	}
+	var text strings.Builder
+	text.WriteString("has other TXT records:")
+	for i, record := range e.Found {
+		if i == maxShownRecords {
+			fmt.Fprintf(&text, " and %d more", len(e.Found)-i)
+			break
+		}
+		cut := ""
+		if len(record) > maxShownRecord {
+			record, cut = record[:maxShownRecord], "…"
+		}
+		text.WriteString(" " + strconv.QuoteToASCII(record) + cut)
+	}
+	return text.String()
+}
+
+// Is matches [ErrRecord].
+func (e *RecordError) Is(target error) bool { return target == ErrRecord }
+
+// FieldProblems yields the name with its records, for the reply to a client.
+func (e *RecordError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) { yield(e.Name, e.found()) }
 }
 
 // RefusedError states why a sign-in was refused.
