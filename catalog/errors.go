@@ -34,6 +34,10 @@ var (
 	// organisation without an administrator or affect its owner. It becomes 409
 	// last_admin.
 	ErrLastAdmin = errors.New("last administrator or owner of the organisation")
+	// ErrOwner is returned by the deletion of a person who owns organisations that are not
+	// deleted. The error is an [*OwnerError]. Transfer or delete them, then retry. It becomes
+	// 409 owns_organisations.
+	ErrOwner = errors.New("owner of organisations")
 	// ErrTooManyOrganisations is returned by the creation of an organisation, and by its
 	// transfer, if the owner has as many as are allowed. It becomes 409
 	// too_many_organisations.

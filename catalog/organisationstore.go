@@ -50,6 +50,14 @@ type Users interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	// UpdateUser changes fields. It returns [ErrExists] with field email.
 	UpdateUser(ctx context.Context, user UserID, expectedVersion int64, change UserChange) (User, error)
+	// Holdings returns what a person has in all organisations.
+	Holdings(ctx context.Context, user UserID) (Holdings, error)
+	// DeletePerson ends all memberships of a person as [Memberships.RemoveMember] does, and
+	// removes the password, the bound identities, the secrets of personal configurations, the
+	// name and the address. The person is no longer found, and the address is free. What the
+	// person made in organisations stays. It returns the former holdings, and [ErrOwner] for
+	// the owner of organisations that are not deleted.
+	DeletePerson(ctx context.Context, user UserID) (Holdings, error)
 }
 
 // Memberships stores the members of organisations with their roles and policy

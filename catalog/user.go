@@ -21,6 +21,12 @@ const (
 // no mailbox has such an address.
 const serviceDomain = "service.invalid"
 
+// deletedDomain is the domain of the e-mail addresses of deleted people. It is reserved, too.
+const deletedDomain = "deleted.invalid"
+
+// DeletedEmail returns what takes the place of the address of a deleted person.
+func DeletedEmail(user UserID) string { return string(user) + "@" + deletedDomain }
+
 // User is a person or a service account. A person can be a member of several
 // organisations.
 type User struct {
@@ -133,7 +139,7 @@ func (e *FieldErrors) email(field, address string) {
 	// The parser accepts display names, comments and quoted local parts. Only a bare
 	// address may be stored, otherwise two spellings name one mailbox.
 	if err != nil || parsed.Address != address || len(address) > 254 ||
-		domain == "" || domain == serviceDomain || strings.ContainsAny(address, " \"<>()[]\\,;:") {
+		domain == "" || domain == serviceDomain || domain == deletedDomain || strings.ContainsAny(address, " \"<>()[]\\,;:") {
 		e.add(field, "must be an e-mail address")
 	}
 }

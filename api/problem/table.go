@@ -76,6 +76,7 @@ var rows = []row{
 	{"catalog.ErrInvalid", catalog.ErrInvalid, "invalid_field"},
 	{"catalog.ErrAmbiguous", catalog.ErrAmbiguous, "ambiguous"},
 	{"catalog.ErrLastAdmin", catalog.ErrLastAdmin, "last_admin"},
+	{"catalog.ErrOwner", catalog.ErrOwner, "owns_organisations"},
 	{"catalog.ErrTooManyOrganisations", catalog.ErrTooManyOrganisations, "too_many_organisations"},
 	{"catalog.ErrDefaultWorkspace", catalog.ErrDefaultWorkspace, "default_workspace"},
 	{"catalog.ErrWorkspaceInUse", catalog.ErrWorkspaceInUse, "workspace_in_use"},

@@ -117,7 +117,7 @@ var otherMethods = map[string]method{
 		call: func(f *fixture, ctx context.Context) error {
 			return f.store.RemoveMember(ctx, f.org, f.users["viewer"])
 		},
-		allowed: admins, denied: catalog.ErrDenied,
+		allowed: append([]string{"viewer"}, admins...), denied: catalog.ErrDenied,
 	},
 	"ReplaceAttributes": {
 		call: func(f *fixture, ctx context.Context) error {

@@ -33,6 +33,14 @@ var organisationMethods = map[string]method{
 		},
 		denied: catalog.ErrDenied,
 	},
+	"Holdings": {
+		call:    func(f *fixture, ctx context.Context) error { return drop(f.store.Holdings(ctx, f.users["viewer"])) },
+		allowed: []string{"viewer"}, denied: catalog.ErrDenied, elsewhere: true,
+	},
+	"DeletePerson": {
+		call:    func(f *fixture, ctx context.Context) error { return drop(f.store.DeletePerson(ctx, f.users["viewer"])) },
+		allowed: []string{"viewer"}, denied: catalog.ErrDenied, elsewhere: true,
+	},
 	"AddPerson": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.AddPerson(ctx, f.org, catalog.NewUser{Email: "new@" + ssoDomain}, catalog.RoleAdmin))

@@ -186,3 +186,27 @@ func (s *Store) UpdateUser(ctx context.Context, user catalog.UserID, expectedVer
 	}
 	return s.inner.UpdateUser(ctx, user, expectedVersion, change)
 }
+
+// Holdings is for the person, signed in. They are those of all organisations.
+func (s *Store) Holdings(ctx context.Context, user catalog.UserID) (none catalog.Holdings, err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := s.signedInFreely(ctx, a, user); err != nil {
+		return none, err
+	}
+	return s.inner.Holdings(ctx, user)
+}
+
+// DeletePerson is for the person, signed in.
+func (s *Store) DeletePerson(ctx context.Context, user catalog.UserID) (none catalog.Holdings, err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := s.signedInFreely(ctx, a, user); err != nil {
+		return none, err
+	}
+	return s.inner.DeletePerson(ctx, user)
+}

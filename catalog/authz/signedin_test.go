@@ -30,12 +30,23 @@ func TestOnlySignedInPeople(t *testing.T) {
 	undelete := func(p auth.Principal) error {
 		return drop(f.store.UndeleteOrganisation(as(p), f.gone, catalog.UserID(p.UserID.String()), time.Time{}))
 	}
+	erase := func(p auth.Principal) error {
+		return drop(f.store.DeletePerson(as(p), catalog.UserID(p.UserID.String())))
+	}
+	hold := func(p auth.Principal) error { return drop(f.store.Holdings(as(p), catalog.UserID(p.UserID.String()))) }
 	accept := func(p auth.Principal) error {
 		return drop(f.store.AcceptInvitation(as(p), tokenHash("owner@example.com"), catalog.UserID(p.UserID.String())))
 	}
 	rename := func(p auth.Principal) error {
 		return drop(f.store.UpdateUser(as(p), catalog.UserID(p.UserID.String()), catalog.AnyVersion, catalog.UserChange{}))
 	}
+	leave := func(p auth.Principal) error {
+		return f.store.RemoveMember(as(p), f.org, catalog.UserID(p.UserID.String()))
+	}
+	reason(t, leave(asKey(f.people["viewer"], "")), "sign_in_required")
+	viewer := f.people["viewer"] // a program that acts for the viewer
+	viewer.Program = true
+	reason(t, leave(viewer), "sign_in_required")
 	remove := func(p auth.Principal) error { return f.store.DeleteOrganisation(as(p), f.org, catalog.AnyVersion) }
 	heir := f.users["admin"]
 	transfer := func(p auth.Principal) error {
@@ -45,7 +56,7 @@ func TestOnlySignedInPeople(t *testing.T) {
 	third := owner // a program that acts for the owner
 	third.Program = true
 	for name, attempt := range map[string]func(auth.Principal) error{
-		"create": create, "undelete": undelete, "accept": accept, "rename": rename,
+		"create": create, "undelete": undelete, "accept": accept, "rename": rename, "erase": erase, "hold": hold,
 	} {
 		reason(t, attempt(asKey(owner, "")), "sign_in_required")
 		reason(t, attempt(program), "sign_in_required")
@@ -61,6 +72,9 @@ func TestOnlySignedInPeople(t *testing.T) {
 		reason(t, attempt(f.people["admin"]), "not_owner")
 	}
 	require.NoError(t, rename(confined))
+	viewer = f.people["viewer"]
+	viewer.Confined = true
+	require.NoError(t, leave(viewer), "by the organisation's own sign-in")
 	require.NoError(t, undelete(owner))
 	heir = f.users["owner"]
 	require.NoError(t, transfer(confined), "the owner by the organisation's own sign-in")

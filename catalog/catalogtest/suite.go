@@ -46,6 +46,7 @@ func Run(t *testing.T, config Config) {
 		{"members", members},
 		{"last admin", lastAdmin},
 		{"removed member", removedMember},
+		{"deleted person", deletedPerson},
 		{"attributes", attributes},
 		{"workspaces", workspaces},
 		{"workspace members", workspaceMembers},

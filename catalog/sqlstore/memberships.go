@@ -26,6 +26,9 @@ func membership(ctx context.Context, s sqldb.Session, org catalog.OrgID, user ca
 }
 
 func addMember(ctx context.Context, tx sqldb.Session, org catalog.OrgID, user catalog.UserID, role catalog.Role, now int64) error {
+	if _, err := sqldb.One(ctx, tx, sqldb.Value[int64], "SELECT 1 FROM users u WHERE u.id = ? AND u.deleted_at IS NULL", user); err != nil {
+		return err
+	}
 	return tx.Insert(ctx, "user_id", `INSERT INTO memberships (org_id, user_id, role, attributes, created_at, updated_at)
 		VALUES (?, ?, ?, '{}', ?, ?)`, org, user, role, now, now)
 }
@@ -176,33 +179,38 @@ func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalo
 		if err := spareAdmin(ctx, tx, org, user); err != nil {
 			return err
 		}
-		if err := s.revokeInvitations(ctx, tx, org, user); err != nil {
-			return err
-		}
-		for _, table := range []string{"api_keys", "token_sessions"} {
-			_, err := tx.Exec(ctx, "UPDATE "+table+" SET revoked_at = ? WHERE org_id = ? AND user_id = ? AND revoked_at IS NULL",
-				sqldb.Micros(s.db.Clock()), org, user)
-			if err != nil {
-				return err
-			}
-		}
-		if err := lifetimes.End(ctx, tx, s.db.Clock(), org); err != nil {
-			return err
-		}
-		for _, statement := range []string{
-			`DELETE FROM credential_bindings WHERE kind IN ('client', 'client_secret') AND id IN
-				(SELECT c.id FROM oauth_clients c WHERE c.org_id = ? AND c.user_id = ?)`,
-			"DELETE FROM workspace_members WHERE workspace_id IN (SELECT w.id FROM workspaces w WHERE w.org_id = ?) AND user_id = ?",
-			"DELETE FROM provider_links WHERE org_id = ? AND user_id = ?",
-			"DELETE FROM oauth_clients WHERE org_id = ? AND user_id = ?",
-			"DELETE FROM memberships WHERE org_id = ? AND user_id = ?",
-		} {
-			if _, err := tx.Exec(ctx, statement, org, user); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.endMembership(ctx, tx, org, user)
 	})
+}
+
+// endMembership removes a membership and what ends with it.
+func (s *Store) endMembership(ctx context.Context, tx sqldb.Session, org catalog.OrgID, user catalog.UserID) error {
+	if err := s.revokeInvitations(ctx, tx, org, user); err != nil {
+		return err
+	}
+	for _, table := range []string{"api_keys", "token_sessions"} {
+		_, err := tx.Exec(ctx, "UPDATE "+table+" SET revoked_at = ? WHERE org_id = ? AND user_id = ? AND revoked_at IS NULL",
+			sqldb.Micros(s.db.Clock()), org, user)
+		if err != nil {
+			return err
+		}
+	}
+	if err := lifetimes.End(ctx, tx, s.db.Clock(), org); err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		`DELETE FROM credential_bindings WHERE kind IN ('client', 'client_secret') AND id IN
+				(SELECT c.id FROM oauth_clients c WHERE c.org_id = ? AND c.user_id = ?)`,
+		"DELETE FROM workspace_members WHERE workspace_id IN (SELECT w.id FROM workspaces w WHERE w.org_id = ?) AND user_id = ?",
+		"DELETE FROM provider_links WHERE org_id = ? AND user_id = ?",
+		"DELETE FROM oauth_clients WHERE org_id = ? AND user_id = ?",
+		"DELETE FROM memberships WHERE org_id = ? AND user_id = ?",
+	} {
+		if _, err := tx.Exec(ctx, statement, org, user); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // revokeInvitations revokes the open invitations by a member who is no longer an

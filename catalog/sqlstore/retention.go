@@ -15,6 +15,14 @@ func (s *Store) FirstOrganisation(ctx context.Context) (catalog.OrgID, error) {
 		UNION ALL SELECT p.id, p.created_at FROM purged_organisations p) f ORDER BY f.created_at, f.id LIMIT 1`)
 }
 
+const selectUserOrganisation = `SELECT o.id, o.name, o.owner_user_id, m.role, o.created_at, o.deleted_at
+	FROM organisations o JOIN memberships m ON m.org_id = o.id`
+
+func scanUserOrganisation(r sqldb.Row) (o catalog.UserOrganisation, err error) {
+	err = r.Scan(&o.ID, &o.Name, &o.Owner, &o.Role, sqldb.Time(&o.CreatedAt), sqldb.Time(&o.DeletedAt))
+	return o, err
+}
+
 // ListUserOrganisations implements [catalog.Organisations].
 func (s *Store) ListUserOrganisations(ctx context.Context, user catalog.UserID,
 	page catalog.Page) (catalog.List[catalog.UserOrganisation], error) {
@@ -22,14 +30,9 @@ func (s *Store) ListUserOrganisations(ctx context.Context, user catalog.UserID,
 		List: "user organisations", Key: "o.created_at", ID: "o.id", Number: true,
 		Position: func(o catalog.UserOrganisation) (string, string) { return sqldb.TimeKey(o.CreatedAt), string(o.ID) },
 	}
-	scan := func(r sqldb.Row) (o catalog.UserOrganisation, err error) {
-		err = r.Scan(&o.ID, &o.Name, &o.Owner, &o.Role, sqldb.Time(&o.CreatedAt), sqldb.Time(&o.DeletedAt))
-		return o, err
-	}
 	var w sqldb.Where
 	w.And("m.user_id = ? AND (o.deleted_at IS NULL OR o.owner_user_id = m.user_id)", user)
-	return order.Fetch(ctx, s.db.Read(), page, scan, `SELECT o.id, o.name, o.owner_user_id, m.role, o.created_at, o.deleted_at
-		FROM organisations o JOIN memberships m ON m.org_id = o.id`, w)
+	return order.Fetch(ctx, s.db.Read(), page, scanUserOrganisation, selectUserOrganisation, w)
 }
 
 // UndeleteOrganisation implements [catalog.Organisations].

@@ -58,3 +58,10 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 	})
 	return updated, err
 }
+
+// deletePersonalSecrets deletes the secrets of the personal configurations of a person.
+func deletePersonalSecrets(ctx context.Context, tx sqldb.Session, owner catalog.UserID) error {
+	_, err := tx.Exec(ctx, `DELETE FROM storage_secrets WHERE config_id IN
+		(SELECT c.id FROM storage_configs c WHERE c.owner_user_id = ? AND c.workspace_id IS NULL)`, owner)
+	return err
+}

@@ -16,7 +16,7 @@ func scanUser(r sqldb.Row) (u catalog.User, err error) {
 }
 
 func user(ctx context.Context, s sqldb.Session, id catalog.UserID) (catalog.User, error) {
-	return sqldb.One(ctx, s, scanUser, selectUser+" WHERE u.id = ?", id)
+	return sqldb.One(ctx, s, scanUser, selectUser+" WHERE u.id = ? AND u.deleted_at IS NULL", id)
 }
 
 // CreateUser implements [catalog.Users]. A user without membership does not change what

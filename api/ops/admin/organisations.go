@@ -25,6 +25,14 @@ func (o Organisations) Get(ctx context.Context, id catalog.OrgID) (catalog.Organ
 	return o.Store.Organisation(ctx, id)
 }
 
+// Rename changes the name of the organisation.
+func (o Organisations) Rename(ctx context.Context, id catalog.OrgID, name string) (catalog.Organisation, error) {
+	if _, err := caller.In(ctx, id); err != nil {
+		return catalog.Organisation{}, err
+	}
+	return o.Store.UpdateOrganisation(ctx, id, catalog.AnyVersion, catalog.OrganisationChange{Name: &name})
+}
+
 // ConfigPatch holds the settings to change; nil leaves a setting unchanged.
 type ConfigPatch struct {
 	// Features maps the keys of switches to their values.

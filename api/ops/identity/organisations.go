@@ -16,17 +16,26 @@ import (
 type Organisations struct {
 	Store catalog.Organisations
 	Audit Recorder
+	// OperatorOnly reports that only the command line creates organisations.
+	OperatorOnly bool
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 }
 
+// ErrOperatorOnly is returned for the creation of an organisation on a server where only the
+// operator creates them: 403.
+var ErrOperatorOnly = fault.New("operator_only", "only the operator creates organisations")
+
 // Create creates an organisation of the caller, a signed-in person, who becomes its owner
-// and first administrator. It returns [catalog.ErrTooManyOrganisations] for a person who
-// owns [catalog.MaxOwnedOrganisations].
+// and first administrator. It returns [ErrOperatorOnly], and [catalog.ErrTooManyOrganisations]
+// for a person who owns [catalog.MaxOwnedOrganisations].
 func (o Organisations) Create(ctx context.Context, name string) (catalog.Organisation, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return catalog.Organisation{}, err
+	}
+	if o.OperatorOnly {
+		return catalog.Organisation{}, ErrOperatorOnly
 	}
 	org, err := o.Store.CreateOrganisation(ctx, catalog.NewOrganisation{Name: name, Owner: a.User, MaxOwned: catalog.MaxOwnedOrganisations})
 	if err == nil {

@@ -41,7 +41,7 @@ func (u Users) Add(ctx context.Context, org catalog.OrgID, person catalog.NewUse
 }
 
 // Remove ends a membership, with everything that the member may do by it, from the
-// member's next request on.
+// member's next request on. Members who have signed in may end their own.
 func (u Users) Remove(ctx context.Context, org catalog.OrgID, user catalog.UserID) error {
 	if _, err := caller.In(ctx, org); err != nil {
 		return err
@@ -57,8 +57,11 @@ type SelfStore interface {
 	ListUserOrganisations(ctx context.Context, user catalog.UserID, page catalog.Page) (catalog.List[catalog.UserOrganisation], error)
 }
 
-// Self shows callers to themselves.
-type Self struct{ Store SelfStore }
+// Self shows callers to themselves, and lets them change and delete their accounts.
+type Self struct {
+	Store SelfStore
+	Audit Recorder
+}
 
 // Profile is what callers learn about themselves.
 type Profile struct {
@@ -125,4 +128,27 @@ func (s Self) Rename(ctx context.Context, displayName string) error {
 	}
 	_, err = s.Store.UpdateUser(ctx, a.User, catalog.AnyVersion, catalog.UserChange{DisplayName: &displayName})
 	return err
+}
+
+// Delete deletes the account of the caller, a person who has signed in, and returns what the person
+// had. With dryRun it only returns that. It returns [catalog.ErrOwner] for an owner of
+// organisations.
+func (s Self) Delete(ctx context.Context, dryRun bool) (catalog.Holdings, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return catalog.Holdings{}, err
+	}
+	if dryRun {
+		return s.Store.Holdings(ctx, a.User)
+	}
+	former, err := s.Store.DeletePerson(ctx, a.User)
+	if err != nil {
+		return catalog.Holdings{}, err
+	}
+	for _, o := range former.Memberships {
+		entry := caller.NewEntry(a, "account.deleted", "user/"+string(a.User), catalog.OutcomeAllow)
+		entry.Org = o.ID
+		s.Audit.Record(entry)
+	}
+	return former, nil
 }

@@ -52,7 +52,8 @@ func LifecycleRoutes(api huma.API, orgs identity.Organisations) {
 	administrators := v1.Route{Tag: "Organisations", Camel: true, Scope: auth.ScopeOrgUpdate}
 
 	v1.Add(api, everybody.With("POST", base, "createOrganisation", "Create an organisation").As201().
-		Describe("For people who have signed in. The caller becomes the owner and first administrator."),
+		Describe("For people who have signed in. The caller becomes the owner and first administrator. The setting organisations can leave "+
+			"this to the operator."),
 		func(ctx context.Context, in *createOrganisationInput) (organisation, error) {
 			org, err := orgs.Create(ctx, in.Body.Name)
 			return organisationOf(org), err

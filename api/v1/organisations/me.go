@@ -32,6 +32,10 @@ type selfOrganisation struct {
 	Role string `json:"role" enum:"viewer,editor,builder,admin"`
 }
 
+func selfOrganisationOf(o catalog.UserOrganisation) selfOrganisation {
+	return selfOrganisation{ID: string(o.ID), Name: o.Name, Role: string(o.Role)}
+}
+
 type selfWorkspace struct {
 	ID        string `json:"id" format:"uuid"`
 	Name      string `json:"name"`
@@ -56,7 +60,7 @@ func SelfRoutes(api huma.API, me identity.Self) {
 	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/me", ID: "getMe", Tag: "Users", Camel: true, Orgless: true,
 		Summary: "Who the caller is and what it may do"},
 		func(ctx context.Context, _ *v1.NoInput) (self, error) { return get(ctx) })
-	v1.Add(api, v1.Route{Method: "PATCH", Path: "/v1/me", ID: "updateMe", Tag: "Users", Camel: true,
+	v1.Add(api, v1.Route{Method: "PATCH", Path: "/v1/me", ID: "updateMe", Tag: "Users", Camel: true, Orgless: true,
 		Summary: "Change the caller's name", Description: "For people who have signed in."},
 		func(ctx context.Context, in *patchSelfInput) (self, error) {
 			if err := me.Rename(ctx, in.Body.DisplayName); err != nil {
@@ -64,15 +68,21 @@ func SelfRoutes(api huma.API, me identity.Self) {
 			}
 			return get(ctx)
 		})
+	v1.Add(api, v1.Route{Method: "DELETE", Path: "/v1/me", ID: "deleteMe", Tag: "Users", Camel: true, Orgless: true,
+		Summary: "Delete the caller's account", Description: "For people who have signed in, not for one organisation only. Ends all " +
+			"memberships, keys and sign-ins, and removes the name and the address. Nobody can use the personal storage configurations any " +
+			"more. The owner of organisations transfers or deletes them first. The reply names what the person had."},
+		func(ctx context.Context, in *deleteSelfInput) (holdings, error) {
+			had, err := me.Delete(ctx, in.DryRun)
+			return holdingsOf(had, in.DryRun), err
+		})
 }
 
 func selfOf(p identity.Profile) self {
 	out := self{
 		UserID: string(p.User.ID), Kind: string(p.User.Kind), Email: mailbox(p.User.Kind, p.User.Email), DisplayName: p.User.DisplayName,
 		CreatedAt: v1.Timestamp(p.User.CreatedAt), UpdatedAt: v1.Timestamp(p.User.UpdatedAt), Scopes: p.Scopes.Strings(),
-		Organisations: v1.Map(p.Organisations, func(o catalog.UserOrganisation) selfOrganisation {
-			return selfOrganisation{ID: string(o.ID), Name: o.Name, Role: string(o.Role)}
-		}),
+		Organisations: v1.Map(p.Organisations, selfOrganisationOf),
 		Workspaces: v1.Map(p.Workspaces, func(w catalog.Workspace) selfWorkspace {
 			return selfWorkspace{ID: string(w.ID), Name: w.Name, IsDefault: w.IsDefault}
 		}),

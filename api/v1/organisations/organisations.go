@@ -60,6 +60,13 @@ type OrganisationPath struct {
 	OrganisationID string `path:"organisation_id" format:"uuid"`
 }
 
+type patchOrganisationInput struct {
+	OrganisationPath
+	Body struct {
+		Name string `json:"name" minLength:"1" maxLength:"200"`
+	}
+}
+
 type patchConfigInput struct {
 	OrganisationPath
 	Body struct {
@@ -83,6 +90,16 @@ func Routes(api huma.API, orgs admin.Organisations) {
 				return organisation{}, err
 			}
 			org, err := orgs.Get(ctx, id)
+			return organisationOf(org), err
+		})
+	v1.Add(api, v1.Route{Method: "PATCH", Path: "/v1/organisations/{organisation_id}", ID: "updateOrganisation", Tag: "Organisations",
+		Scope: auth.ScopeOrgUpdate, Camel: true, Summary: "Rename an organisation"},
+		func(ctx context.Context, in *patchOrganisationInput) (organisation, error) {
+			id, err := v1.OrgID(in.OrganisationID)
+			if err != nil {
+				return organisation{}, err
+			}
+			org, err := orgs.Rename(ctx, id, in.Body.Name)
 			return organisationOf(org), err
 		})
 	v1.Add(api, v1.Route{Method: "PATCH", Path: "/v1/organisations/{organisation_id}/config", ID: "updateOrganisationConfig",

@@ -59,8 +59,11 @@ func UserRoutes(api huma.API, users identity.Users) {
 			}
 			return addedUserOf(added, seesAttributes(ctx)), nil
 		})
-	v1.AddOne(api, group.With("DELETE", "/v1/organisations/{org_id}/users/{user_id}", "deleteUser", "Remove a member").
-		Describe("Ends what the member may do here, at once: keys, tokens, open invitations and links to providers."),
+	removal := group
+	removal.Scope = "" // the operation checks it: members leave without it
+	v1.AddOne(api, removal.With("DELETE", "/v1/organisations/{org_id}/users/{user_id}", "deleteUser", "Remove a member, or leave").
+		Describe("Ends what the member may do here, at once: keys, tokens, open invitations and links to providers. Requires users:write, "+
+			"except for the member, signed in. The owner transfers the organisation first."),
 		func(ctx context.Context, org catalog.OrgID, user catalog.UserID, _ *v1.MemberPath) (v1.Empty, error) {
 			return v1.Empty{}, users.Remove(ctx, org, user)
 		})

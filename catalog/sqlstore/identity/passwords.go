@@ -14,7 +14,7 @@ func (s *Store) SetPassword(ctx context.Context, user catalog.UserID, hash strin
 	}
 	return s.db.Transact(ctx, func(tx sqldb.Session) error {
 		stored, err := tx.Exec(ctx, `INSERT INTO passwords (user_id, hash, changed_at)
-			SELECT u.id, ?, ? FROM users u WHERE u.id = ? AND u.kind = 'person'
+			SELECT u.id, ?, ? FROM users u WHERE u.id = ? AND u.kind = 'person' AND u.deleted_at IS NULL
 			ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at`,
 			hash, sqldb.Micros(s.db.Clock()), user)
 		if err == nil && stored == 0 {

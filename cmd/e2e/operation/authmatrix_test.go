@@ -27,6 +27,7 @@ var operationAccess = map[string]accessNeeds{
 	"rotateApiKey": {"apikeys:create", ""},
 
 	"getOrganisation":          {"org:read", ""},
+	"updateOrganisation":       {"org:update", `{"name":""}`}, // never valid
 	"updateOrganisationConfig": {"org:update", `{}`},
 	"listAudit":                {"org:update", ""},
 	"createOrganisation":       {"", `{"name":""}`}, // never valid: the matrix makes nothing
@@ -44,6 +45,7 @@ var operationAccess = map[string]accessNeeds{
 	"createUser":                {"users:write", `{"email":"x","role":"viewer"}`},
 	"deleteUser":                {"users:write", ""},
 	"updateMe":                  {"", `{"displayName":"x"}`},
+	"deleteMe":                  {"", ""},
 	"listUsers":                 {"org:read", ""},
 	"getUser":                   {"org:read", ""},
 	"getUserAttributes":         {"rls_policies:read", ""},
@@ -226,11 +228,11 @@ var operationAccess = map[string]accessNeeds{
 var openOperations = []string{"providerLinkCallback", "recover", "ssoLogin", "ssoCallback", "ssoBackchannelLogout"}
 
 // orglessOperations are those that serve people whose token names no organisation.
-var orglessOperations = []string{"getMe", "createOrganisation", "listOrganisations", "undeleteOrganisation", "acceptInvitation",
-	"changeMyPassword", "logout", "listMySessions", "endMySession"}
+var orglessOperations = []string{"getMe", "updateMe", "deleteMe", "createOrganisation", "listOrganisations", "undeleteOrganisation",
+	"acceptInvitation", "changeMyPassword", "logout", "listMySessions", "endMySession"}
 
 // peopleOnly are those that no API key may call, whatever its scopes.
-var peopleOnly = []string{"updateMe", "transferOrganisation", "deleteOrganisation", "undeleteOrganisation", "acceptInvitation",
+var peopleOnly = []string{"updateMe", "deleteMe", "transferOrganisation", "deleteOrganisation", "undeleteOrganisation", "acceptInvitation",
 	"changeMyPassword", "beginProviderLink", "deleteProviderLink", "listMySessions", "endMySession"}
 
 // grantingOperations are those that give somebody a role, or change who decides who somebody

@@ -28,6 +28,12 @@ func describedPeople(c *describedCalls, s *harness.Server, issuer harness.Signer
 	c.Call(owner, 200, "releaseIdentities", []string{org, "?issuer=https://id.example"}, nil)
 	c.Call(s.Admin, 200, "deleteUser", []string{org, added}, nil)
 	c.Call(owner, 200, "updateMe", nil, object{"displayName": "Ada"})
+	c.Call(owner, 200, "updateOrganisation", []string{org}, object{"name": "Acme"})
+	leaving := s.Member("dee@acme.example", "viewer", nil)
+	c.Call(issuer.Person(s, leaving.User, org), 200, "deleteUser", []string{org, leaving.User}, nil)
+	c.Call(issuer.Person(s, leaving.User, ""), 200, "deleteMe", []string{"?dry_run=true"}, nil)
+	c.Call(issuer.Person(s, leaving.User, ""), 200, "deleteMe", nil, nil)
+	c.Call(owner, 409, "deleteMe", nil, nil)
 	nowhere := issuer.Person(s, s.Boot.UserID, "")
 	c.Call(nowhere, 200, "getMe", nil, nil)
 

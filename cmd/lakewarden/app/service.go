@@ -237,7 +237,10 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, program.Clients{Store: store}
 	sharing := newSharing(background, settings, store, tables, discovery, auditor, log, parts)
 	router, _ := api.NewRouter(api.Deps{
-		Lifecycles: identity.Organisations{Store: store, Audit: auditor}, Self: identity.Self{Store: store},
+		Lifecycles: identity.Organisations{
+			Store: store, Audit: auditor, OperatorOnly: settings.Organisations == config.OrganisationsByOperator,
+		},
+		Self:  identity.Self{Store: store, Audit: auditor},
 		Users: identity.Users{Store: store, Invitations: people.Invitations}, Invitations: people.Invitations,
 		ProviderLinks: people.ProviderLinks, PublicURL: settings.PublicURL,
 		Analyses:    analyses,

@@ -70,6 +70,8 @@ type Settings struct {
 	UndoWindow   time.Duration `koanf:"undo_window"`
 	DrainTimeout time.Duration `koanf:"drain_timeout"`
 	DrainNotice  time.Duration `koanf:"drain_notice"`
+	// Organisations says who creates organisations: anyone or operator.
+	Organisations string `koanf:"organisations"`
 	// ResultsURL is the location of the stored rows of operations, for all replicas.
 	ResultsURL string `koanf:"results_url"`
 	// The credential for an s3:// results_url.
@@ -161,7 +163,8 @@ func defaults() map[string]any {
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
 		"discovery_interval": "5m", "vanish_after": "1m", "undo_window": "300s",
-		"drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "open_registration": false, "store_timeout": "10s",
+		"drain_timeout": "30s", "drain_notice": "0s", "open_registration": false,
+		"organisations": OrganisationsByAnyone, "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
 		"isolation":         defaultIsolation(),
 		"body_rows":         10_000_000,
@@ -310,6 +313,12 @@ func (c *Settings) CatalogURL() string {
 	}
 	return "sqlite:" + filepath.Join(c.DataDir, "catalog.db")
 }
+
+// The values of [Settings.Organisations].
+const (
+	OrganisationsByAnyone   = "anyone"
+	OrganisationsByOperator = "operator"
+)
 
 // The values of [Settings.Isolation].
 const (

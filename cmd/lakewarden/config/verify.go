@@ -96,12 +96,16 @@ func (c *Settings) verifyServing() error {
 	if c.DrainNotice < 0 {
 		notice = errors.New("drain_notice: must not be negative")
 	}
+	var creators error
+	if c.Organisations != OrganisationsByAnyone && c.Organisations != OrganisationsByOperator {
+		creators = fmt.Errorf("organisations: must be %s or %s, is %q", OrganisationsByAnyone, OrganisationsByOperator, c.Organisations)
+	}
 	return firstError(
 		atLeast("rate_per_minute", c.RatePerMinute, 1), atLeast("rate_burst", c.RateBurst, 1),
 		atLeast("rate_org_per_minute", c.RateOrgPerMinute, 1), atLeast("rate_org_burst", c.RateOrgBurst, 1),
 		positive("discovery_interval", c.DiscoveryEvery), positive("vanish_after", c.VanishAfter),
 		positive("undo_window", c.UndoWindow),
-		positive("drain_timeout", c.DrainTimeout), notice,
+		positive("drain_timeout", c.DrainTimeout), notice, creators,
 	)
 }
 

@@ -36,6 +36,7 @@ var faults = map[string]func(*Settings){
 	"undo_window":          func(c *Settings) { c.UndoWindow = 0 },
 	"drain_timeout":        func(c *Settings) { c.DrainTimeout = 0 },
 	"drain_notice":         func(c *Settings) { c.DrainNotice = -1 },
+	"organisations":        func(c *Settings) { c.Organisations = "nobody" },
 	"results_url":          func(c *Settings) { c.ResultsURL = "ftp://results" },
 	"result_mib":           func(c *Settings) { c.ResultBytes = 0 },
 	"results_org_mib":      func(c *Settings) { c.ResultsOrgBytes = 0 },
