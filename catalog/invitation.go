@@ -18,8 +18,11 @@ type Invitation struct {
 	Role  Role
 	// InvitedBy is the member who invited.
 	InvitedBy UserID
-	CreatedAt time.Time
-	ExpiresAt time.Time
+	// InviterName is the display name of that member, and InviterEmail the address, which is
+	// empty for a service account.
+	InviterName, InviterEmail string
+	CreatedAt                 time.Time
+	ExpiresAt                 time.Time
 }
 
 // NewInvitation is the input of [Invitations.CreateInvitation]. An empty ID lets the

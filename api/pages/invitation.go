@@ -18,7 +18,9 @@ type Joining interface {
 
 // invitationData is the data of the page that accepts an invitation.
 type invitationData struct {
-	Organisation, Role, Email, Link, Name string
+	Organisation, OrganisationID, Role, Email, Link, Name string
+	// Inviter and InviterEmail may be empty.
+	Inviter, InviterEmail string
 	// Known reports that the person has a password.
 	Known bool
 }
@@ -46,7 +48,8 @@ func (p *Pages) renderInvitation(w http.ResponseWriter, r *http.Request, f formF
 	render(w, f.status, "invitation", page{
 		Title: "Accept the invitation", Problems: f.problems, Token: p.formToken(w, r, identity.InvitationPath), Action: identity.InvitationPath,
 		Data: invitationData{
-			Organisation: open.Organisation, Role: string(open.Role), Email: open.Email, Link: link, Name: name[:min(len(name), maxName)],
+			Organisation: open.Organisation, OrganisationID: string(open.Org), Inviter: open.InviterName, InviterEmail: open.InviterEmail,
+			Role: string(open.Role), Email: open.Email, Link: link, Name: name[:min(len(name), maxName)],
 			Known: open.Password,
 		},
 	})

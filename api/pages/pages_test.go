@@ -339,6 +339,8 @@ func TestInvitationOfANewPerson(t *testing.T) {
 		require.Equal(t, http.StatusOK, shown.StatusCode)
 		require.Contains(t, shown.text, `value="`+ada+`" autocomplete="username" readonly`)
 		require.Contains(t, shown.text, `autocomplete="name"`)
+		require.Contains(t, shown.text, "(ben@acme.example) has invited you")
+		require.Contains(t, shown.text, "(the-id)")
 	}
 	for message, fields := range map[string][]string{
 		"The two passwords differ.": {"name", "Ada", "password", better, "repeat", ""},

@@ -126,6 +126,7 @@ func (i *invited) Open(_ context.Context, token string) (open catalog.OpenInvita
 	if token != link || i.used {
 		return open, identity.ErrLink
 	}
+	open.Org, open.InviterName, open.InviterEmail = "the-id", hostile, "ben@acme.example"
 	open.Email, open.Organisation, open.Role, open.Password = ada, hostile, catalog.RoleViewer, i.known
 	return open, nil
 }

@@ -88,7 +88,8 @@ const link = "https://lake.example/set-password?token=abc-DEF_123"
 func TestTemplatesHoldTheLinkInBothParts(t *testing.T) {
 	for _, m := range []mail.Message{
 		mail.Recovery{Link: link, Valid: "1 hour"}.Message("ada@example.com"),
-		mail.Invitation{Organisation: "Acme & Söhne", Role: "viewer", Link: link, Valid: "7 days"}.Message("ada@example.com"),
+		mail.Invitation{Organisation: "Acme & Söhne", Inviter: "Ben", InviterEmail: "ben@example.com", Role: "viewer", Link: link,
+			Valid: "7 days"}.Message("ada@example.com"),
 	} {
 		require.NoError(t, m.Validate())
 		require.Contains(t, m.Text, "\n"+link+"\n")
@@ -98,6 +99,19 @@ func TestTemplatesHoldTheLinkInBothParts(t *testing.T) {
 			require.NotContains(t, m.HTML, external)
 		}
 	}
+}
+
+// TestInvitationsNameTheInviter checks that both parts say who invites to which organisation.
+func TestInvitationsNameTheInviter(t *testing.T) {
+	m := mail.Invitation{Organisation: "Acme", OrganisationID: "the-id", Inviter: "Ben Beta", InviterEmail: "ben@acme.example",
+		Role: "viewer", Link: link, Valid: "7 days"}.Message("ada@example.com")
+	for _, part := range []string{m.Text, m.HTML} {
+		for _, named := range []string{"Ben Beta", "ben@acme.example", "Acme", "the-id"} {
+			require.Contains(t, part, named)
+		}
+	}
+	m = mail.Invitation{Organisation: "Acme", Inviter: "Nightly job", Role: "viewer", Link: link, Valid: "7 days"}.Message("ada@example.com")
+	require.NotContains(t, m.Text+m.HTML, "Invited by", "a service account has no address")
 }
 
 func TestNamesOfOrganisationsCannotInject(t *testing.T) {
@@ -111,10 +125,16 @@ func TestNamesOfOrganisationsCannotInject(t *testing.T) {
 		"...":                            "an organisation",
 		strings.Repeat("long name ", 20): strings.TrimSpace(strings.Repeat("long name ", 6)) + "…",
 	} {
-		m := mail.Invitation{Organisation: name, Role: "viewer", Link: link, Valid: "7 days"}.Message("ada@example.com")
+		m := mail.Invitation{Organisation: name, Inviter: name, InviterEmail: "a@b.example\r\nx", Role: "viewer", Link: link,
+			Valid: "7 days"}.Message("ada@example.com")
 		require.NoError(t, m.Validate())
 		require.Equal(t, "Invitation to "+want+" on Lakewarden", m.Subject)
 		require.Contains(t, m.Text, "\""+want+"\"")
+		if want == "an organisation" {
+			want = "An administrator"
+		}
+		require.Contains(t, m.Text, "\n\n"+want+" has invited you")
+		require.NotContains(t, m.Text, "b.example")
 		require.Equal(t, 1, strings.Count(m.Text, "://"), m.Text)
 		require.Equal(t, 2, strings.Count(m.HTML, "://"), m.HTML)
 		require.Equal(t, 1, strings.Count(m.HTML, "<a "), m.HTML)

@@ -20,8 +20,12 @@ var (
 // Invitation is the content of an e-mail that invites somebody to an organisation.
 type Invitation struct {
 	// Organisation is the name that its administrators chose.
-	Organisation string
-	Role         string
+	Organisation   string
+	OrganisationID string
+	// Inviter is the name that the member who invites chose, and InviterEmail the member's
+	// address. Both may be empty.
+	Inviter, InviterEmail string
+	Role                  string
 	// Link is the address of the page that accepts the invitation.
 	Link string
 	// Valid is how long the link works, such as "7 days".
@@ -30,7 +34,11 @@ type Invitation struct {
 
 // Message returns the e-mail to an address.
 func (i Invitation) Message(to string) Message {
-	i.Organisation = plainName(i.Organisation)
+	i.Organisation = plainName(i.Organisation, "an organisation")
+	i.Inviter = plainName(i.Inviter, "An administrator")
+	if strings.ContainsFunc(i.InviterEmail, notInAddress) {
+		i.InviterEmail = ""
+	}
 	return compose(to, "Invitation to "+i.Organisation+" on Lakewarden", "invitation", i)
 }
 
@@ -61,11 +69,11 @@ func compose(to, subject, name string, data any) Message {
 // maxName is the length of a name in an e-mail, in characters.
 const maxName = 60
 
-// plainName returns a name without the characters from which readers of e-mails make
+// plainName returns a name, or other if nothing remains of it, without the characters from which readers of e-mails make
 // links, and without those that change the direction or the lines of text. An
 // organisation named "Locked! Visit evil.example" must not turn the server's e-mails into
 // somebody else's.
-func plainName(name string) string {
+func plainName(name, other string) string {
 	kept := strings.Map(func(c rune) rune {
 		if unicode.In(c, unicode.L, unicode.M, unicode.N) || strings.ContainsRune("-_'&()+,", c) {
 			return c
@@ -74,7 +82,7 @@ func plainName(name string) string {
 	}, name)
 	runes := []rune(strings.Join(strings.Fields(kept), " "))
 	if len(runes) == 0 {
-		return "an organisation"
+		return other
 	}
 	if len(runes) > maxName {
 		return strings.TrimSpace(string(runes[:maxName])) + "…"

@@ -67,13 +67,17 @@ func (i Invitations) Create(ctx context.Context, org catalog.OrgID, email string
 		return catalog.Invitation{}, err
 	}
 	message := mail.Invitation{
-		Organisation: organisation.Name, Role: string(role), Valid: invitationValid,
+		Organisation: organisation.Name, OrganisationID: string(org), Inviter: invited.InviterName, InviterEmail: invited.InviterEmail,
+		Role: string(role), Valid: invitationValid,
 		Link: tokenLink(i.PublicURL, InvitationPath, token),
 	}.Message(invited.Email)
 	if !i.Mail.Later(func(context.Context) (*mail.Message, error) { return &message, nil }) {
 		// Nobody can accept an invitation whose token is lost.
 		return catalog.Invitation{}, errors.Join(ErrMailBusy, i.Store.RevokeInvitation(context.WithoutCancel(system), org, invited.ID))
 	}
+	entry := caller.NewEntry(a, "invitation.created", "invitation/"+string(invited.ID), catalog.OutcomeAllow)
+	entry.Details = details("email", invited.Email, "role", string(invited.Role))
+	i.Audit.Record(entry)
 	return invited, nil
 }
 

@@ -12,16 +12,28 @@ import (
 )
 
 type invitation struct {
-	ID        string  `json:"id" format:"uuid"`
-	Email     string  `json:"email"`
-	Role      string  `json:"role" enum:"viewer,editor,builder,admin"`
-	InvitedBy string  `json:"invitedBy" format:"uuid"`
+	ID             string `json:"id" format:"uuid"`
+	OrganisationID string `json:"organisationId" format:"uuid"`
+	Email          string `json:"email"`
+	Role           string `json:"role" enum:"viewer,editor,builder,admin"`
+	Inviter
 	CreatedAt *string `json:"createdAt"`
 	ExpiresAt *string `json:"expiresAt"`
 }
 
+// Inviter is the member who invited.
+type Inviter struct {
+	InvitedBy    string `json:"invitedBy" format:"uuid"`
+	InviterName  string `json:"inviterName"`
+	InviterEmail string `json:"inviterEmail,omitempty" doc:"Absent for a service account"`
+}
+
+func inviterOf(i catalog.Invitation) Inviter {
+	return Inviter{InvitedBy: string(i.InvitedBy), InviterName: i.InviterName, InviterEmail: i.InviterEmail}
+}
+
 func invitationOf(i catalog.Invitation) invitation {
-	return invitation{ID: string(i.ID), Email: i.Email, Role: string(i.Role), InvitedBy: string(i.InvitedBy),
+	return invitation{ID: string(i.ID), OrganisationID: string(i.Org), Email: i.Email, Role: string(i.Role), Inviter: inviterOf(i),
 		CreatedAt: v1.Timestamp(i.CreatedAt), ExpiresAt: v1.Timestamp(i.ExpiresAt)}
 }
 
@@ -67,6 +79,7 @@ type acceptInput struct {
 type accepted struct {
 	OrganisationID string `json:"organisationId" format:"uuid"`
 	Role           string `json:"role" enum:"viewer,editor,builder,admin"`
+	Inviter
 }
 
 // InvitationRoutes registers the routes of invitations.
@@ -99,6 +112,6 @@ func InvitationRoutes(api huma.API, invitations identity.Invitations) {
 		Description: "For the invited person, signed in: the person's address is that of the invitation."},
 		func(ctx context.Context, in *acceptInput) (accepted, error) {
 			i, err := invitations.Accept(ctx, in.Body.Token)
-			return accepted{OrganisationID: string(i.Org), Role: string(i.Role)}, err
+			return accepted{OrganisationID: string(i.Org), Role: string(i.Role), Inviter: inviterOf(i)}, err
 		})
 }

@@ -10,13 +10,15 @@ import (
 )
 
 const (
-	invitationColumns = "i.id, i.org_id, i.email, i.role, i.invited_by, i.created_at, i.expires_at"
-	selectInvitation  = "SELECT " + invitationColumns + " FROM invitations i"
-	invitationOpen    = "i.accepted_at IS NULL AND i.revoked_at IS NULL"
+	invitationColumns = `i.id, i.org_id, i.email, i.role, i.invited_by, b.display_name,
+		CASE WHEN b.kind = 'person' THEN b.email ELSE '' END, i.created_at, i.expires_at`
+	fromInvitations  = " FROM invitations i JOIN users b ON b.id = i.invited_by"
+	selectInvitation = "SELECT " + invitationColumns + fromInvitations
+	invitationOpen   = "i.accepted_at IS NULL AND i.revoked_at IS NULL"
 )
 
 func invitationDest(i *catalog.Invitation) []any {
-	return []any{&i.ID, &i.Org, &i.Email, &i.Role, &i.InvitedBy, sqldb.Time(&i.CreatedAt), sqldb.Time(&i.ExpiresAt)}
+	return []any{&i.ID, &i.Org, &i.Email, &i.Role, &i.InvitedBy, &i.InviterName, &i.InviterEmail, sqldb.Time(&i.CreatedAt), sqldb.Time(&i.ExpiresAt)}
 }
 
 func scanInvitation(r sqldb.Row) (i catalog.Invitation, err error) {
@@ -122,7 +124,7 @@ func (s *Store) invitationByToken(ctx context.Context, session sqldb.Session, to
 	}
 	return sqldb.One(ctx, session, scan, "SELECT "+invitationColumns+`, o.name,
 		EXISTS (SELECT 1 FROM users u JOIN passwords p ON p.user_id = u.id WHERE u.email = i.email)
-		FROM invitations i JOIN organisations o ON o.id = i.org_id
+		`+fromInvitations+` JOIN organisations o ON o.id = i.org_id
 		WHERE i.token_hash = ? AND i.expires_at > ? AND o.deleted_at IS NULL AND `+invitationOpen,
 		tokenHash[:], sqldb.Micros(s.db.Clock()))
 }

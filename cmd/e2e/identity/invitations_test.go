@@ -32,6 +32,8 @@ func TestInvitation(t *testing.T) {
 	found := open()[0].(object)
 	require.Equal(t, "editor", found["role"])
 	require.Equal(t, s.Boot.UserID, found["invitedBy"])
+	require.Equal(t, "admin@acme.example", found["inviterEmail"])
+	require.Equal(t, id, found["organisationId"])
 	require.Equal(t, found, owner.OK("GET", base+"/invitations/"+found["id"].(string), nil))
 	for _, c := range []*harness.Client{s.Admin, people.Person(s, other.User, s.Boot.OrganisationID)} {
 		refused(t, c, map[bool]int{true: 404, false: 403}[c == s.Admin],
@@ -44,7 +46,8 @@ func TestInvitation(t *testing.T) {
 	refused(t, ivy, 404, "not_found", "POST", accept, object{"token": ""})
 	refused(t, oscar, 404, "not_found", "POST", accept, object{"token": token})
 	refused(t, invited, 403, "sign_in_required", "POST", accept, object{"token": token})
-	require.Equal(t, object{"organisationId": id, "role": "editor"}, ivy.OK("POST", accept, object{"token": token}))
+	require.Equal(t, object{"organisationId": id, "role": "editor", "invitedBy": s.Boot.UserID, "inviterEmail": "admin@acme.example",
+		"inviterName": ""}, ivy.OK("POST", accept, object{"token": token}))
 	refused(t, ivy, 404, "not_found", "POST", accept, object{"token": token})
 	require.Equal(t, "editor", people.Person(s, invited.User, id).OK("GET", "/v1/me", nil)["role"])
 	require.Empty(t, open())
@@ -62,6 +65,16 @@ func TestInvitation(t *testing.T) {
 	}
 	builder := people.Person(s, invited.User, id)
 	refused(t, builder, 403, "insufficient_scope", "POST", base+"/invite", object{"email": "new@acme.example", "role": "viewer"})
+	require.Eventually(t, func() bool {
+		entries := owner.OK("GET", base+"/audit?action=invitation.created", nil)["entries"].(list)
+		for _, e := range entries {
+			details := e.(object)["details"].(object)
+			if e.(object)["userId"] == s.Boot.UserID && details["email"] == "ivy@acme.example" && details["role"] == "editor" {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, 50*time.Millisecond)
 	require.Eventually(t, func() bool {
 		entries := owner.OK("GET", base+"/audit?action=invitation.accepted", nil)["entries"].(list)
 		return len(entries) == 1 && entries[0].(object)["userId"] == invited.User && entries[0].(object)["outcome"] == "allow"
