@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/oauth2"
@@ -123,6 +124,20 @@ func TestProgramsActForPeople(t *testing.T) {
 	require.Equal(t, 2.0, dash.Count(from))
 	refused(t, dash, 403, "insufficient_scope", "POST", "/v1/api-keys", object{"name": "stays", "scopes": list{"tables:query"}})
 	refused(t, dash, 403, "insufficient_scope", "GET", "/v1/organisations/"+org+"/users", nil)
+
+	// The organisation's log has the sign-in once for each program, however many tokens it got.
+	audited := func(action string) list {
+		return s.Admin.OK("GET", "/v1/organisations/"+org+"/audit?action="+action, nil)["entries"].(list)
+	}
+	require.Eventually(t, func() bool { return len(audited("token.issued")) == 3 && len(audited("sign_in")) == 2 }, time.Minute,
+		50*time.Millisecond)
+	for i, client := range []string{app.ClientID, cli.ClientID} { // newest first
+		entry := audited("sign_in")[i].(object)
+		require.Equal(t, ana.User, entry["userId"])
+		require.Equal(t, client, entry["details"].(object)["client"])
+		require.Equal(t, "password", entry["details"].(object)["method"])
+		require.NotEmpty(t, entry["remote"])
+	}
 
 	s.Admin.OK("DELETE", "/v1/organisations/"+org+"/clients/"+app.ClientID, nil)
 	require.Equal(t, 401, dash.Call("GET", "/v1/me", nil).Status)

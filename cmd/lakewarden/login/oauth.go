@@ -55,8 +55,11 @@ func (l *Login) newAuthorizationServer(o Options, tokens *jwt.Authenticator) *oa
 	config := oauth.Config{
 		Issuer: o.Settings.PublicURL, Clients: principal.New(o.Store), Sessions: o.SignIns, Grants: o.SignIns, Keys: l.Signing, Tokens: tokens,
 		Access: identity.Access{Store: o.Store}, People: identity.Names{Store: o.Store}, Pages: l.Pages, Logger: o.Logger,
-		Monitor: oauth2.Monitor{Audit: o.Audit, Failures: middleware.NewFailures(middleware.DefaultFailureRate, nil),
-			Tokens: middleware.NewLimiter(oauth2.TokenRate, nil)},
+		Monitor: monitor{
+			Monitor: oauth2.Monitor{Audit: o.Audit, Failures: middleware.NewFailures(middleware.DefaultFailureRate, nil),
+				Tokens: middleware.NewLimiter(oauth2.TokenRate, nil)},
+			signIns: identity.OrganisationSignIns{Sessions: o.SignIns, Once: o.SignIns, Audit: o.Audit}, log: o.Logger,
+		},
 	}
 	if l.OpenClients != nil {
 		config.Documents = documents{*l.OpenClients}
