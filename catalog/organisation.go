@@ -34,7 +34,10 @@ type UserOrganisation struct {
 	Name      string
 	Owner     UserID
 	Role      Role
-	CreatedAt time.Time
+	// SSORequired reports that the organisation has a provider and a verified domain, so that
+	// members sign in there.
+	SSORequired bool
+	CreatedAt   time.Time
 	// DeletedAt is zero for an organisation that is not deleted.
 	DeletedAt time.Time
 }

@@ -75,7 +75,7 @@ var Codes = []Code{
 
 	{"forbidden", 403, "This is not allowed.", "The caller is known and may not do this."},
 	{"organisation_required", 403, "This needs a token for an organisation.",
-		"The token names no organisation. It is for GET /v1/me, for the list, creation and restoration of organisations, and for the " +
+		"The token names no organisation. It is for the own account, for the list, creation and restoration of organisations, and for the " +
 			"acceptance of invitations."},
 	{"table_partly_visible", 403, "The change is one of the whole table, of which policies hide a part from the caller.",
 		"Ask a person who sees all of the table, or who holds rls_policies:write; see docs/policies.md."},
@@ -92,7 +92,9 @@ var Codes = []Code{
 	{"not_attacher", 403, "Only the user who attached the configuration can undo that.", "The attach was made by another user."},
 	{"operator_only", 403, "Only the operator creates organisations on this server.",
 		"The setting LAKEWARDEN_ORGANISATIONS leaves this to the command line. Ask the operator."},
-	{"sso_required", 403, "The organisation requires single sign-on.", "A password sign-in cannot be used in this organisation."},
+	{"sso_required", 403, "The organisation requires single sign-on.",
+		"A password sign-in cannot be used in this organisation, which details name. A guest, whose address belongs to none of its " +
+			"domains, needs an account of the organisation."},
 	{"sign_in_refused", 403, "The sign-in was refused.",
 		"details name the reason: the identity provider refused, its token is not valid, or its " +
 			"e-mail address is not a verified one of the organisation's verified domains."},

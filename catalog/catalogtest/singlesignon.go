@@ -19,6 +19,37 @@ func newSSOConfig(domains ...string) catalog.NewSSOConfig {
 	}
 }
 
+// requiredSingleSignOn checks that lists of organisations tell which ones require single sign-on.
+func requiredSingleSignOn(t *testing.T, w *world) {
+	org, user := w.org()
+	other, _ := w.org()
+	_, err := w.AddMember(w.ctx, other, user, catalog.RoleViewer)
+	require.NoError(t, err)
+	required := func() (names []catalog.OrgID) {
+		list, err := w.ListUserOrganisations(w.ctx, user, catalog.Page{})
+		require.NoError(t, err)
+		held, err := w.Holdings(w.ctx, user)
+		require.NoError(t, err)
+		require.Equal(t, list.Items, held.Memberships)
+		for _, o := range list.Items {
+			if o.SSORequired {
+				names = append(names, o.ID)
+			}
+		}
+		return names
+	}
+	_, err = w.PutSSOConfig(w.ctx, org, newSSOConfig("a.example", "b.example"))
+	require.NoError(t, err)
+	require.Empty(t, required(), "no domain is verified")
+	for _, domain := range []string{"a.example", "b.example"} {
+		_, err = w.VerifyEmailDomain(w.ctx, org, domain, catalog.DomainByOperator)
+		require.NoError(t, err)
+		require.Equal(t, []catalog.OrgID{org}, required())
+	}
+	require.NoError(t, w.DeleteSSOConfig(w.ctx, org))
+	require.Empty(t, required())
+}
+
 func singleSignOn(t *testing.T, w *world) {
 	org, _ := w.org()
 	other, _ := w.org()

@@ -47,6 +47,7 @@ func Run(t *testing.T, config Config) {
 		{"last admin", lastAdmin},
 		{"removed member", removedMember},
 		{"deleted person", deletedPerson},
+		{"required single sign-on", requiredSingleSignOn},
 		{"attributes", attributes},
 		{"workspaces", workspaces},
 		{"workspace members", workspaceMembers},

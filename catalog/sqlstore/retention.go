@@ -15,11 +15,13 @@ func (s *Store) FirstOrganisation(ctx context.Context) (catalog.OrgID, error) {
 		UNION ALL SELECT p.id, p.created_at FROM purged_organisations p) f ORDER BY f.created_at, f.id LIMIT 1`)
 }
 
-const selectUserOrganisation = `SELECT o.id, o.name, o.owner_user_id, m.role, o.created_at, o.deleted_at
+const selectUserOrganisation = `SELECT o.id, o.name, o.owner_user_id, m.role,
+	EXISTS (SELECT 1 FROM sso_configs c JOIN email_domains d ON d.org_id = c.org_id WHERE c.org_id = o.id AND d.method <> ''),
+	o.created_at, o.deleted_at
 	FROM organisations o JOIN memberships m ON m.org_id = o.id`
 
 func scanUserOrganisation(r sqldb.Row) (o catalog.UserOrganisation, err error) {
-	err = r.Scan(&o.ID, &o.Name, &o.Owner, &o.Role, sqldb.Time(&o.CreatedAt), sqldb.Time(&o.DeletedAt))
+	err = r.Scan(&o.ID, &o.Name, &o.Owner, &o.Role, &o.SSORequired, sqldb.Time(&o.CreatedAt), sqldb.Time(&o.DeletedAt))
 	return o, err
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -19,6 +21,7 @@ type AccessStore interface {
 	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
 	SSOConfig(ctx context.Context, org catalog.OrgID) (catalog.SSOConfig, error)
 	EmailDomains(ctx context.Context, org catalog.OrgID) ([]catalog.EmailDomain, error)
+	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
 	IdentityBinding(ctx context.Context, org catalog.OrgID, issuer, subject string) (catalog.IdentityBinding, error)
 	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
 	ListUserOrganisations(ctx context.Context, user catalog.UserID, page catalog.Page) (catalog.List[catalog.UserOrganisation], error)
@@ -33,6 +36,8 @@ type AccessError struct {
 	code, text string
 	// Org is the organisation that refused.
 	Org uuid.UUID
+	// Name is its name for a member who needs its single sign-on; otherwise empty.
+	Name string
 }
 
 // Error implements error.
@@ -40,6 +45,15 @@ func (e *AccessError) Error() string { return e.text }
 
 // ProblemCode names the line in the table of errors.
 func (e *AccessError) ProblemCode() string { return e.code }
+
+// FieldProblems yields the organisation with the reason, for the reply to a member.
+func (e *AccessError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if e.Name != "" {
+			yield("organisations."+e.Org.String(), e.text)
+		}
+	}
+}
 
 // Unwrap returns [auth.ErrForbidden].
 func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
@@ -54,7 +68,7 @@ func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
 // also wrap [auth.ErrUnavailable].
 func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) (auth.Role, error) {
 	if of.Org != uuid.Nil && of.Org != org {
-		return "", &AccessError{"forbidden", "the session is limited to another organisation", org}
+		return "", &AccessError{"forbidden", "the session is limited to another organisation", org, ""}
 	}
 	ctx = authz.System(ctx, "access")
 	member, err := a.Store.Membership(ctx, catalog.OrgID(org.String()), catalog.UserID(of.User.String()))
@@ -114,7 +128,7 @@ func (a Access) decide(ctx context.Context, of session.Session, org uuid.UUID, m
 	case session.MethodPassword:
 		_, domains, err := a.verified(ctx, member.Org)
 		if err == nil && len(domains) > 0 {
-			err = &AccessError{"sso_required", "the organisation requires single sign-on", org}
+			err = a.singleSignOnRequired(ctx, org, member, domains)
 		}
 		return err
 	case session.MethodSSO:
@@ -126,11 +140,25 @@ func (a Access) decide(ctx context.Context, of session.Session, org uuid.UUID, m
 			current, err = bound.User == member.User, ignoreMissing(err)
 		}
 		if err == nil && !current {
-			err = &AccessError{"sign_in_refused", "the organisation has ended this single sign-on", org}
+			err = &AccessError{"sign_in_refused", "the organisation has ended this single sign-on", org, ""}
 		}
 		return err
 	}
-	return &AccessError{"forbidden", "unknown method of sign-in", org}
+	return &AccessError{"forbidden", "unknown method of sign-in", org, ""}
+}
+
+// singleSignOnRequired returns the refusal of a password. A guest, whose address belongs to none of
+// the organisation's domains, cannot use the single sign-on either.
+func (a Access) singleSignOnRequired(ctx context.Context, org uuid.UUID, member catalog.Membership, domains map[string]bool) error {
+	o, err := a.Store.Organisation(ctx, member.Org)
+	if err != nil {
+		return err
+	}
+	text := strconv.Quote(o.Name) + " requires single sign-on"
+	if !domains[domainOf(member.Email)] {
+		text += ", for which the e-mail address must belong to one of its domains; ask an administrator for such an account"
+	}
+	return &AccessError{"sso_required", text, org, o.Name}
 }
 
 // owns reports whether an organisation with a provider has verified the domain of a member's

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/session"
 	"github.com/lakewarden/lakewarden/auth/sso"
@@ -54,7 +56,7 @@ func TestSignInMakesMembers(t *testing.T) {
 	// Roles and mapped attributes follow the claims at each sign-in; others stay.
 	_, err = w.store.ReplaceAttributes(w.system(), w.org, m.User, map[string]string{"team": "sales", "floor": "3", "own": "x"})
 	require.NoError(t, err)
-	w.provider.Claims["roles"], w.provider.Claims["department"], w.provider.Claims["level"] = "admin", []any{"a list"}, nil
+	w.provider.Claims["roles"], w.provider.Claims["department"], w.provider.Claims["level"] = "admin", map[string]any{"an": "object"}, nil
 	second, err := w.signIn()
 	require.NoError(t, err)
 	m = w.membership(second)
@@ -342,6 +344,18 @@ func TestAccess(t *testing.T) {
 	_, err = w.settings.VerifyDomain(w.admin(), w.org, "acme.example")
 	require.NoError(t, err)
 	requireCode("sso_required", allow(session.MethodPassword, uuid.Nil))
+	required := allow(session.MethodPassword, uuid.Nil)
+	named, err := w.store.Organisation(w.system(), w.org)
+	require.NoError(t, err)
+	require.Equal(t, strconv.Quote(named.Name)+" requires single sign-on", required.Error())
+	require.Equal(t, problem.Detail{Field: "organisations." + org.String(), Message: required.Error()}, problem.From(required).Details[0])
+	guest, err := w.store.CreateUser(w.system(), catalog.NewUser{Email: "guest@elsewhere.example"})
+	require.NoError(t, err)
+	_, err = w.store.AddMember(w.system(), w.org, guest.ID, catalog.RoleViewer)
+	require.NoError(t, err)
+	_, err = access.Allow(t.Context(), session.Session{User: uuid.MustParse(string(guest.ID)), Method: session.MethodPassword}, org)
+	requireCode("sso_required", err)
+	require.ErrorContains(t, err, strconv.Quote(named.Name)+` requires single sign-on, for which the e-mail address must belong to one of its domains`)
 	requireCode("sign_in_refused", allow(session.MethodSSO, org)) // as a session of an earlier release, by the address alone
 	w.confirm(w.owner, "owner", "owner@acme.example")
 	require.NoError(t, allow(session.MethodSSO, org))

@@ -17,12 +17,13 @@ type listed struct {
 	Name      string  `json:"name"`
 	Owner     string  `json:"owner" format:"uuid"`
 	Role      string  `json:"role" enum:"viewer,editor,builder,admin" doc:"The caller's role"`
+	SSO       bool    `json:"ssoRequired" doc:"Members sign in at the organisation's identity provider; a password is refused"`
 	CreatedAt *string `json:"createdAt"`
 	DeletedAt *string `json:"deletedAt" doc:"Set for a deleted organisation, which only its owner sees"`
 }
 
 func listedOf(o catalog.UserOrganisation) listed {
-	return listed{ID: string(o.ID), Name: o.Name, Owner: string(o.Owner), Role: string(o.Role),
+	return listed{ID: string(o.ID), Name: o.Name, Owner: string(o.Owner), Role: string(o.Role), SSO: o.SSORequired,
 		CreatedAt: v1.Timestamp(o.CreatedAt), DeletedAt: v1.Timestamp(o.DeletedAt)}
 }
 

@@ -30,10 +30,11 @@ type selfOrganisation struct {
 	ID   string `json:"id" format:"uuid"`
 	Name string `json:"name"`
 	Role string `json:"role" enum:"viewer,editor,builder,admin"`
+	SSO  bool   `json:"ssoRequired" doc:"Members sign in at the organisation's identity provider; a password is refused"`
 }
 
 func selfOrganisationOf(o catalog.UserOrganisation) selfOrganisation {
-	return selfOrganisation{ID: string(o.ID), Name: o.Name, Role: string(o.Role)}
+	return selfOrganisation{ID: string(o.ID), Name: o.Name, Role: string(o.Role), SSO: o.SSORequired}
 }
 
 type selfWorkspace struct {

@@ -172,7 +172,7 @@ func TestSelf(t *testing.T) {
 	require.Equal(t, s.Boot.OrganisationID, me["organisationId"])
 	require.Equal(t, "editor", me["role"])
 	require.Equal(t, object{"team": "a"}, me["attributes"])
-	require.Equal(t, list{object{"id": s.Boot.OrganisationID, "name": "Acme", "role": "editor"}}, me["organisations"])
+	require.Equal(t, list{object{"id": s.Boot.OrganisationID, "name": "Acme", "role": "editor", "ssoRequired": false}}, me["organisations"])
 	require.Equal(t, list{object{"id": s.Boot.WorkspaceID, "name": "Default", "isDefault": true}}, me["workspaces"])
 
 	nowhere := people.Person(s, ana.User, "")
