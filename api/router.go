@@ -211,7 +211,7 @@ func register(adapter huma.Adapter, deps Deps) *huma.OpenAPI {
 	analysisroutes.Routes(api, deps.Analyses)
 	analysisroutes.ProviderRoutes(api, deps.Analyses.Words.Providers)
 	analysisroutes.ModelRoutes(api, deps.Analyses.Words.Providers.ListModels)
-	door := identityroutes.Door{Cookies: browser.NewCookies(deps.PublicURL), Remote: middleware.Remote}
+	door := identityroutes.Door{Screens: deps.Pages, Cookies: browser.NewCookies(deps.PublicURL), Remote: middleware.Remote}
 	identityroutes.PasswordRoutes(api, deps.Recovery, deps.Passwords, door)
 	identityroutes.ProviderLinkRoutes(api, deps.ProviderLinks, door)
 	identityroutes.SSOSettingRoutes(api, deps.SSOSettings)

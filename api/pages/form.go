@@ -29,7 +29,9 @@ func (p *Pages) formToken(w http.ResponseWriter, r *http.Request, form string) s
 	secret := p.Cookies.Read(r, browser.Form)
 	if secret == "" {
 		secret = session.NewSecret()
-		http.SetCookie(w, p.Cookies.New(browser.Form, secret, 0))
+		cookie := p.Cookies.New(browser.Form, secret, 0)
+		http.SetCookie(w, cookie)
+		r.AddCookie(cookie) // for the other forms of the page
 	}
 	return bind(secret, p.Cookies.Read(r, browser.SignedIn), form)
 }

@@ -6,9 +6,12 @@ import (
 	"embed"
 	"encoding/base64"
 	"html/template"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/lakewarden/lakewarden/api/browser"
 )
 
 //go:embed templates style.css
@@ -79,12 +82,20 @@ func (p page) TokenField() string { return tokenField }
 
 // render writes a page with the headers that confine it.
 func render(w http.ResponseWriter, status int, name string, shown page) {
+	d := compose(status, name, shown)
+	maps.Copy(w.Header(), d.Header)
+	w.WriteHeader(d.Status)
+	_, _ = w.Write(d.Body) // the client may have disconnected
+}
+
+// compose returns a page with the headers that confine it.
+func compose(status int, name string, shown page) browser.Document {
 	shown.Style = style
 	var body bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&body, "layout", shown); err != nil {
 		panic(err) // a defect of a template; the middleware answers 500
 	}
-	h := w.Header()
+	h := http.Header{}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	h.Set("Content-Security-Policy", policy(shown.Targets))
@@ -93,8 +104,7 @@ func render(w http.ResponseWriter, status int, name string, shown page) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	w.WriteHeader(status)
-	_, _ = body.WriteTo(w) // the client may have disconnected
+	return browser.Document{Status: status, Header: h, Body: body.Bytes()}
 }
 
 // policy returns the content security policy of a page. Browsers apply form-action to the

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/google/uuid"
+
 	"github.com/lakewarden/lakewarden/api/browser"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
 	"github.com/lakewarden/lakewarden/auth/session"
@@ -16,6 +18,9 @@ type signInData struct {
 	ReturnTo string
 	// SSO reports whether the page offers single sign-on.
 	SSO bool
+	// SignedIn is the address of the person who is signed in, or empty. SignOut is the token of
+	// the form that signs out.
+	SignedIn, SignOut string
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
@@ -29,10 +34,26 @@ func (p *Pages) renderSignIn(w http.ResponseWriter, r *http.Request, f formFailu
 		email = ""
 	}
 	retryAfter(w, f.wait)
-	render(w, f.status, "signin", page{
-		Title: "Sign in", Problems: f.problems, Token: p.formToken(w, r, identity.SignInPath), Action: identity.SignInPath,
-		Data: signInData{Email: email, ReturnTo: next, SSO: p.SSO != nil},
-	})
+	data := signInData{Email: email, ReturnTo: next, SSO: p.SSO != nil}
+	shown := page{Title: "Sign in", Problems: f.problems, Token: p.formToken(w, r, identity.SignInPath), Action: identity.SignInPath}
+	if data.SignedIn = p.signedInAs(r); data.SignedIn != "" {
+		data.SignOut = p.formToken(w, r, identity.SignOutPath)
+	}
+	shown.Data = data
+	render(w, f.status, "signin", shown)
+}
+
+// signedInAs returns the address of the person who is signed in, or "".
+func (p *Pages) signedInAs(r *http.Request) string {
+	of, ok := p.SignedIn(r)
+	if !ok {
+		return ""
+	}
+	email, _, err := p.Names.Names(r.Context(), of.User, uuid.Nil)
+	if err != nil {
+		return ""
+	}
+	return email
 }
 
 // maxEmail bounds an e-mail address that a page shows, in bytes.
@@ -128,9 +149,13 @@ func (p *Pages) showSignedIn(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, identity.SignInPath, http.StatusSeeOther)
 		return
 	}
+	text := "You are signed in. You can close this page."
+	if email := p.signedInAs(r); email != "" {
+		text = "You are signed in as " + email + ". You can close this page."
+	}
 	render(w, http.StatusOK, "message", page{
 		Title: "Signed in", Token: p.formToken(w, r, identity.SignOutPath), Action: identity.SignOutPath,
-		Data: message{Text: []string{"You are signed in. You can close this page."}, SignOut: true},
+		Data: message{Text: []string{text}, SignOut: true},
 	})
 }
 

@@ -2,6 +2,9 @@ package identity
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -52,12 +55,6 @@ type linkCallbackInput struct {
 	Error string `query:"error" maxLength:"256"`
 }
 
-type finishedLinkReply struct {
-	SetCookie    string `header:"Set-Cookie"`
-	CacheControl string `header:"Cache-Control"`
-	Body         providerLink
-}
-
 // ProviderLinkRoutes registers the routes by which members link themselves to providers.
 func ProviderLinkRoutes(api huma.API, links identity.ProviderLinks, door Door) {
 	const base = "/v1/organisations/{org_id}/provider-apps"
@@ -90,19 +87,32 @@ func ProviderLinkRoutes(api huma.API, links identity.ProviderLinks, door Door) {
 		})
 
 	callback := group.With("GET", identity.LinkCallbackPath, "providerLinkCallback", "End a link to a provider").
-		Describe("The provider leads the browser here. Needs no credential, but the browser in which the link was started.")
+		Describe("The provider leads the browser here. Needs no credential, but the browser in which the link was started. Browsers get " +
+			"pages.")
 	callback.Open = true
 	op := callback.Operation(api)
 	op.SkipValidateParams = true // providers add parameters of their own
-	huma.Register(api, op, func(ctx context.Context, in *linkCallbackInput) (*finishedLinkReply, error) {
+	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[providerLink](), true, "ProviderLink")
+	op.Responses["200"] = &huma.Response{Description: http.StatusText(http.StatusOK),
+		Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+	huma.Register(api, op, func(ctx context.Context, in *linkCallbackInput) (*huma.StreamResponse, error) {
 		link, err := links.Finish(ctx, identity.LinkCallback{
 			State: in.State, Code: in.Code, Issuer: in.Iss, Error: in.Error,
 			Cookie: door.Cookies.Read(in.request, browser.Link), Browser: door.Cookies.Read(in.request, browser.SignedIn),
 		}, door.origin(in.request))
 		if err != nil {
-			return nil, callback.Fail(ctx, err)
+			return door.fail(ctx, callback, in.request, err, "")
 		}
-		return &finishedLinkReply{SetCookie: door.Cookies.Delete(browser.Link).String(), CacheControl: "no-store",
-			Body: providerLinkOf(link)}, nil
+		return &huma.StreamResponse{Body: func(ctx huma.Context) {
+			ctx.AppendHeader("Set-Cookie", door.Cookies.Delete(browser.Link).String())
+			if browser.Navigates(in.request) {
+				show(ctx, door.Screens.Linked())
+				return
+			}
+			ctx.SetHeader("Cache-Control", "no-store")
+			ctx.SetHeader("Content-Type", "application/json")
+			ctx.SetStatus(http.StatusOK)
+			_ = json.NewEncoder(ctx.BodyWriter()).Encode(providerLinkOf(link)) // the client may have disconnected
+		}}, nil
 	})
 }

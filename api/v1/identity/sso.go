@@ -72,7 +72,8 @@ func SSORoutes(api huma.API, sso identity.SSO, logout identity.SSOLogout, door D
 	})
 	registerCallback(api, open.With("GET", identity.SSOCallbackPath, "ssoCallback", "End a sign-in").
 		Describe("The identity provider, or the server's own sign-in page, leads the browser here. Redirects (303) to the authorization "+
-			"request that started the sign-in, or to the page where the member with the address confirms it, or returns tokens."),
+			"request that started the sign-in, or to the page where the member with the address confirms it, or returns tokens. Browsers get "+
+			"refusals as pages."),
 		sso, door)
 	registerBackchannel(api, open.With("POST", "/v1/auth/sso/backchannel-logout", "ssoBackchannelLogout",
 		"End sessions at the request of a provider").Describe("OpenID Connect Back-Channel Logout: a form with logout_token."), logout, door)
@@ -110,7 +111,7 @@ func registerCallback(api huma.API, rt v1.Route, sso identity.SSO, door Door) {
 			err = sso.Began(ctx, door.Cookies.Read(in.request, browser.SignedIn), done.Session)
 		}
 		if err != nil {
-			return nil, rt.Fail(ctx, err)
+			return door.fail(ctx, rt, in.request, err, identity.SignInPath)
 		}
 		return &huma.StreamResponse{Body: func(ctx huma.Context) {
 			ctx.AppendHeader("Set-Cookie", door.Cookies.Delete(browser.State).String())

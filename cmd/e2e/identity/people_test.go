@@ -111,3 +111,19 @@ func TestOnlyTheOperatorCreatesOrganisations(t *testing.T) {
 	owner.OK("DELETE", "/v1/organisations/"+s.Boot.OrganisationID, nil)
 	people.Person(s, s.Boot.UserID, "").OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/undelete", nil)
 }
+
+// TestBrowsersGetPagesFromCallbacks checks that people see pages, and programs get JSON.
+func TestBrowsersGetPagesFromCallbacks(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	b := harness.NewBrowser(t)
+	for _, path := range []string{"/v1/auth/sso/callback?state=x&code=y", "/v1/auth/provider/callback?state=x&code=y"} {
+		shown := b.Open(s.URL+path, "Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+		require.Equal(t, 400, shown.Status)
+		require.Equal(t, "text/html; charset=utf-8", shown.Header.Get("Content-Type"))
+		require.Contains(t, string(shown.Body), "This page has expired")
+		require.Contains(t, shown.Header.Get("Content-Security-Policy"), "default-src 'none'")
+		code, _ := b.Open(s.URL+path, "Accept", "*/*").Problem(t, 400)
+		require.Equal(t, "invalid_state", code)
+	}
+}
