@@ -24,6 +24,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/domain"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/account"
 	"github.com/lakewarden/lakewarden/api/ops/identity/binding"
 	"github.com/lakewarden/lakewarden/api/ops/identity/throttle"
 	"github.com/lakewarden/lakewarden/api/ops/infer"
@@ -54,9 +55,9 @@ type Deps struct {
 	Keys          admin.APIKeys
 	Organisations admin.Organisations
 	Members       admin.Members
-	Lifecycles    identity.Organisations
+	Lifecycles    account.Organisations
 	Users         identity.Users
-	Self          identity.Self
+	Self          account.Self
 	Invitations   identity.Invitations
 	Workspaces    admin.Workspaces
 	Audit         admin.AuditLog

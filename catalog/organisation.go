@@ -30,10 +30,10 @@ const OrganisationRetention = 30 * 24 * time.Hour
 
 // UserOrganisation is an organisation with the role of one of its members.
 type UserOrganisation struct {
-	ID        OrgID
-	Name      string
-	Owner     UserID
-	Role      Role
+	ID    OrgID
+	Name  string
+	Owner UserID
+	Role  Role
 	// SSORequired reports that the organisation has a provider and a verified domain, so that
 	// members sign in there.
 	SSORequired bool

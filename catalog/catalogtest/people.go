@@ -48,7 +48,8 @@ func deletedPerson(t *testing.T, w *world) {
 	require.NoError(t, err)
 	require.Equal(t, []catalog.OrgID{org}, []catalog.OrgID{held.Owned[0].ID})
 	require.Len(t, held.Memberships, 1, "deleted organisations of others are not named")
-	require.Equal(t, []catalog.HeldConfig{{ID: orphan.ID, Org: formerly, Name: "orphan"}, {ID: personal.ID, Org: org, Name: "personal"}}, held.Configs)
+	require.Equal(t, []catalog.HeldConfig{{ID: orphan.ID, Org: formerly, Name: "orphan"},
+		{ID: personal.ID, Org: org, Name: "personal"}}, held.Configs)
 	require.Equal(t, []catalog.HeldKey{{ID: key.ID, Org: org, Name: key.Name}}, held.Keys)
 
 	_, err = w.DeletePerson(w.ctx, user)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/catalog/sqlstore/lifetimes"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/people"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -144,7 +144,7 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 			if err := spareAdmin(ctx, tx, org, user); err != nil {
 				return err
 			}
-			if err := s.revokeInvitations(ctx, tx, org, user); err != nil {
+			if err := people.RevokeInvitations(ctx, tx, s.db.Clock(), org, user); err != nil {
 				return err
 			}
 		}
@@ -179,46 +179,8 @@ func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalo
 		if err := spareAdmin(ctx, tx, org, user); err != nil {
 			return err
 		}
-		return s.endMembership(ctx, tx, org, user)
+		return people.EndMembership(ctx, tx, s.db.Clock(), org, user)
 	})
-}
-
-// endMembership removes a membership and what ends with it.
-func (s *Store) endMembership(ctx context.Context, tx sqldb.Session, org catalog.OrgID, user catalog.UserID) error {
-	if err := s.revokeInvitations(ctx, tx, org, user); err != nil {
-		return err
-	}
-	for _, table := range []string{"api_keys", "token_sessions"} {
-		_, err := tx.Exec(ctx, "UPDATE "+table+" SET revoked_at = ? WHERE org_id = ? AND user_id = ? AND revoked_at IS NULL",
-			sqldb.Micros(s.db.Clock()), org, user)
-		if err != nil {
-			return err
-		}
-	}
-	if err := lifetimes.End(ctx, tx, s.db.Clock(), org); err != nil {
-		return err
-	}
-	for _, statement := range []string{
-		`DELETE FROM credential_bindings WHERE kind IN ('client', 'client_secret') AND id IN
-				(SELECT c.id FROM oauth_clients c WHERE c.org_id = ? AND c.user_id = ?)`,
-		"DELETE FROM workspace_members WHERE workspace_id IN (SELECT w.id FROM workspaces w WHERE w.org_id = ?) AND user_id = ?",
-		"DELETE FROM provider_links WHERE org_id = ? AND user_id = ?",
-		"DELETE FROM oauth_clients WHERE org_id = ? AND user_id = ?",
-		"DELETE FROM memberships WHERE org_id = ? AND user_id = ?",
-	} {
-		if _, err := tx.Exec(ctx, statement, org, user); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// revokeInvitations revokes the open invitations by a member who is no longer an
-// administrator.
-func (s *Store) revokeInvitations(ctx context.Context, tx sqldb.Session, org catalog.OrgID, user catalog.UserID) error {
-	_, err := tx.Exec(ctx, `UPDATE invitations SET revoked_at = ?
-		WHERE org_id = ? AND invited_by = ? AND accepted_at IS NULL AND revoked_at IS NULL`, sqldb.Micros(s.db.Clock()), org, user)
-	return err
 }
 
 // ReplaceAttributes implements [catalog.Memberships].

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/operations"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/people"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -15,26 +16,10 @@ func (s *Store) FirstOrganisation(ctx context.Context) (catalog.OrgID, error) {
 		UNION ALL SELECT p.id, p.created_at FROM purged_organisations p) f ORDER BY f.created_at, f.id LIMIT 1`)
 }
 
-const selectUserOrganisation = `SELECT o.id, o.name, o.owner_user_id, m.role,
-	EXISTS (SELECT 1 FROM sso_configs c JOIN email_domains d ON d.org_id = c.org_id WHERE c.org_id = o.id AND d.method <> ''),
-	o.created_at, o.deleted_at
-	FROM organisations o JOIN memberships m ON m.org_id = o.id`
-
-func scanUserOrganisation(r sqldb.Row) (o catalog.UserOrganisation, err error) {
-	err = r.Scan(&o.ID, &o.Name, &o.Owner, &o.Role, &o.SSORequired, sqldb.Time(&o.CreatedAt), sqldb.Time(&o.DeletedAt))
-	return o, err
-}
-
 // ListUserOrganisations implements [catalog.Organisations].
 func (s *Store) ListUserOrganisations(ctx context.Context, user catalog.UserID,
 	page catalog.Page) (catalog.List[catalog.UserOrganisation], error) {
-	order := sqldb.Paging[catalog.UserOrganisation]{
-		List: "user organisations", Key: "o.created_at", ID: "o.id", Number: true,
-		Position: func(o catalog.UserOrganisation) (string, string) { return sqldb.TimeKey(o.CreatedAt), string(o.ID) },
-	}
-	var w sqldb.Where
-	w.And("m.user_id = ? AND (o.deleted_at IS NULL OR o.owner_user_id = m.user_id)", user)
-	return order.Fetch(ctx, s.db.Read(), page, scanUserOrganisation, selectUserOrganisation, w)
+	return people.ListOrganisations(ctx, s.db.Read(), user, page)
 }
 
 // UndeleteOrganisation implements [catalog.Organisations].

@@ -7,8 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
-// Only this file refers to the table storage_secrets, because secrets are not part of
-// the record.
+// Only this file and package people refer to the table storage_secrets, because secrets are not
+// part of the record.
 
 // putSecret stores the sealed credential of a configuration and replaces an existing
 // one.
@@ -57,11 +57,4 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 		return err
 	})
 	return updated, err
-}
-
-// deletePersonalSecrets deletes the secrets of the personal configurations of a person.
-func deletePersonalSecrets(ctx context.Context, tx sqldb.Session, owner catalog.UserID) error {
-	_, err := tx.Exec(ctx, `DELETE FROM storage_secrets WHERE config_id IN
-		(SELECT c.id FROM storage_configs c WHERE c.owner_user_id = ? AND c.workspace_id IS NULL)`, owner)
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore/people"
 	"github.com/lakewarden/lakewarden/catalog/sqlstore/sqldb"
 )
 
@@ -98,4 +99,18 @@ func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersi
 		return err
 	})
 	return updated, err
+}
+
+// Holdings implements [catalog.Users].
+func (s *Store) Holdings(ctx context.Context, id catalog.UserID) (catalog.Holdings, error) {
+	return people.Holdings(ctx, s.db.Read(), s.db.Clock(), id)
+}
+
+// DeletePerson implements [catalog.Users].
+func (s *Store) DeletePerson(ctx context.Context, id catalog.UserID) (former catalog.Holdings, err error) {
+	err = s.db.Change(ctx, func(tx sqldb.Session) error {
+		former, err = people.Delete(ctx, tx, s.db.Clock(), id)
+		return err
+	})
+	return former, err
 }

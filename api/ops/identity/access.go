@@ -23,7 +23,6 @@ type AccessStore interface {
 	EmailDomains(ctx context.Context, org catalog.OrgID) ([]catalog.EmailDomain, error)
 	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
 	IdentityBinding(ctx context.Context, org catalog.OrgID, issuer, subject string) (catalog.IdentityBinding, error)
-	Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error)
 	ListUserOrganisations(ctx context.Context, user catalog.UserID, page catalog.Page) (catalog.List[catalog.UserOrganisation], error)
 }
 

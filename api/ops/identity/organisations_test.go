@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/account"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -20,8 +20,8 @@ import (
 func TestDeletedOrganisationsArePurgedAfterThirtyDays(t *testing.T) {
 	p := newPeople(t)
 	store := authz.New(p.raw)
-	orgs := identity.Organisations{Store: store, Audit: p.audit, Now: p.now}
-	purge := identity.Purge{Store: store, Audit: p.audit, Logger: slog.New(slog.DiscardHandler), Now: p.now}
+	orgs := account.Organisations{Store: store, Audit: p.audit, Now: p.now}
+	purge := account.Purge{Store: store, Audit: p.audit, Logger: slog.New(slog.DiscardHandler), Now: p.now}
 	system := authz.System(context.Background(), "purge")
 	owner := p.as(p.ada, auth.MethodJWT)
 	nowhere := auth.WithPrincipal(context.Background(), auth.Principal{UserID: uuid.MustParse(string(p.ada)), Method: auth.MethodJWT})
@@ -54,7 +54,7 @@ func TestDeletedOrganisationsArePurgedAfterThirtyDays(t *testing.T) {
 
 func TestPeopleOwnFewOrganisations(t *testing.T) {
 	p := newPeople(t)
-	orgs := identity.Organisations{Store: authz.New(p.raw), Audit: p.audit}
+	orgs := account.Organisations{Store: authz.New(p.raw), Audit: p.audit}
 	owner := p.as(p.ada, auth.MethodJWT)
 	for range catalog.MaxOwnedOrganisations - 1 {
 		made, err := orgs.Create(owner, "Another")
@@ -70,7 +70,7 @@ func TestPeopleOwnFewOrganisations(t *testing.T) {
 
 func TestTransferNamesItsField(t *testing.T) {
 	p := newPeople(t)
-	orgs := identity.Organisations{Store: authz.New(p.raw)}
+	orgs := account.Organisations{Store: authz.New(p.raw)}
 	_, err := orgs.Transfer(p.as(p.ada, auth.MethodJWT), p.org, p.user(nobody))
 	require.Equal(t, catalog.FieldErrors{{Field: "user_id", Message: "must be a person who is an administrator of the organisation"}}, err)
 }
@@ -78,7 +78,7 @@ func TestTransferNamesItsField(t *testing.T) {
 func TestATransferExceedsNoLimit(t *testing.T) {
 	p := newPeople(t)
 	store := authz.New(p.raw)
-	orgs := identity.Organisations{Store: store, Audit: p.audit}
+	orgs := account.Organisations{Store: store, Audit: p.audit}
 	heir := p.user("heir@acme.example")
 	_, err := p.raw.AddMember(t.Context(), p.org, heir, catalog.RoleAdmin)
 	require.NoError(t, err)

@@ -43,8 +43,8 @@ func (o OrganisationSignIns) Issued(ctx context.Context, org, id uuid.UUID, from
 		return err
 	}
 	user := of.User.String()
-	o.Audit.Record(catalog.AuditEntry{Org: catalog.OrgID(org.String()), User: catalog.UserID(user), Action: "sign_in", Resource: "user/" + user,
-		Outcome: catalog.OutcomeAllow, RequestID: from.RequestID, Remote: from.Remote,
+	o.Audit.Record(catalog.AuditEntry{Org: catalog.OrgID(org.String()), User: catalog.UserID(user), Action: "sign_in",
+		Resource: "user/" + user, Outcome: catalog.OutcomeAllow, RequestID: from.RequestID, Remote: from.Remote,
 		Details: details("method", string(of.Method), "session", id.String(), "client", of.Client)})
 	return nil
 }

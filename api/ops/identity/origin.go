@@ -1,6 +1,10 @@
 package identity
 
-import "github.com/lakewarden/lakewarden/api/ops/caller"
+import (
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+)
 
 // Origin identifies the client of a request and the request, for counters of refusals and
 // for the audit log.
@@ -15,3 +19,11 @@ type Origin struct {
 
 // originOf returns the origin of a caller's request.
 func originOf(a caller.Identity) Origin { return Origin{Remote: a.Remote, RequestID: a.RequestID} }
+
+// clock returns the time of a clock; nil means [time.Now].
+func clock(now func() time.Time) time.Time {
+	if now == nil {
+		return time.Now()
+	}
+	return now()
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/account"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -48,7 +49,7 @@ func TestRoleAndScopesAreFromOneRead(t *testing.T) {
 	bea := p.user("bea@acme.example")
 	_, err := p.raw.AddMember(t.Context(), p.org, bea, catalog.RoleViewer)
 	require.NoError(t, err)
-	me := identity.Self{Store: authz.New(p.raw)}
+	me := account.Self{Store: authz.New(p.raw)}
 	profile, err := me.Get(p.as(bea, auth.MethodJWT)) // authenticated as an administrator
 	require.NoError(t, err)
 	require.Equal(t, catalog.RoleViewer, profile.Membership.Role)

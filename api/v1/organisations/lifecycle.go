@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/account"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -47,7 +47,7 @@ type transferInput struct {
 
 // LifecycleRoutes registers the routes that create, delete, restore and transfer
 // organisations.
-func LifecycleRoutes(api huma.API, orgs identity.Organisations) {
+func LifecycleRoutes(api huma.API, orgs account.Organisations) {
 	const base, one = "/v1/organisations", "/v1/organisations/{organisation_id}"
 	everybody := v1.Route{Tag: "Organisations", Camel: true, Orgless: true}
 	administrators := v1.Route{Tag: "Organisations", Camel: true, Scope: auth.ScopeOrgUpdate}

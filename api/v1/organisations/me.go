@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/account"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -50,7 +50,7 @@ type patchSelfInput struct {
 }
 
 // SelfRoutes registers the routes of the caller.
-func SelfRoutes(api huma.API, me identity.Self) {
+func SelfRoutes(api huma.API, me account.Self) {
 	get := func(ctx context.Context) (self, error) {
 		p, err := me.Get(ctx)
 		if err != nil {
@@ -79,7 +79,7 @@ func SelfRoutes(api huma.API, me identity.Self) {
 		})
 }
 
-func selfOf(p identity.Profile) self {
+func selfOf(p account.Profile) self {
 	out := self{
 		UserID: string(p.User.ID), Kind: string(p.User.Kind), Email: mailbox(p.User.Kind, p.User.Email), DisplayName: p.User.DisplayName,
 		CreatedAt: v1.Timestamp(p.User.CreatedAt), UpdatedAt: v1.Timestamp(p.User.UpdatedAt), Scopes: p.Scopes.Strings(),

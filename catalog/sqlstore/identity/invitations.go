@@ -18,7 +18,8 @@ const (
 )
 
 func invitationDest(i *catalog.Invitation) []any {
-	return []any{&i.ID, &i.Org, &i.Email, &i.Role, &i.InvitedBy, &i.InviterName, &i.InviterEmail, sqldb.Time(&i.CreatedAt), sqldb.Time(&i.ExpiresAt)}
+	return []any{&i.ID, &i.Org, &i.Email, &i.Role, &i.InvitedBy, &i.InviterName, &i.InviterEmail, sqldb.Time(&i.CreatedAt),
+		sqldb.Time(&i.ExpiresAt)}
 }
 
 func scanInvitation(r sqldb.Row) (i catalog.Invitation, err error) {

@@ -141,7 +141,8 @@ func changeRoutes(w changeWorld) map[string][]change {
 
 // without are the operations that change no existing table: identity, credentials, policies
 // themselves, and reads that are sent by POST.
-var without = strings.Fields(`createApiKey revokeApiKey rotateApiKey logout recover ssoBackchannelLogout ssoLogin acceptInvitation updateMe deleteMe updateOrganisation
+var without = strings.Fields(`createApiKey revokeApiKey rotateApiKey logout recover ssoBackchannelLogout ssoLogin acceptInvitation
+	updateMe deleteMe updateOrganisation
 	changeMyPassword cancelOperation createOrganisation deleteAnalysisProvider putAnalysisProvider createClient deleteClient updateClient
 	rotateClientSecret createSharedDomain deleteSharedDomain deleteInvitation inviteUser createPolicy simulatePolicies deletePolicy
 	endMySession endUserSession

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/api/ops/caller"
-	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/account"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/lifecycle"
 )
@@ -19,6 +19,6 @@ const purgeInterval = time.Hour
 func purgeOrganisations(
 	ctx context.Context, store *authz.Store, auditor *caller.Auditor, log *slog.Logger, parts *lifecycle.Group,
 ) {
-	purge := identity.Purge{Store: store, Audit: auditor, Logger: log}
+	purge := account.Purge{Store: store, Audit: auditor, Logger: log}
 	parts.Repeat(ctx, purgeInterval, purge.Run)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/deletion"
 	"github.com/lakewarden/lakewarden/api/ops/identity"
+	"github.com/lakewarden/lakewarden/api/ops/identity/account"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/program"
@@ -237,10 +238,10 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	apiKeys, clients := admin.APIKeys{Store: store, Now: time.Now}, program.Clients{Store: store}
 	sharing := newSharing(background, settings, store, tables, discovery, auditor, log, parts)
 	router, _ := api.NewRouter(api.Deps{
-		Lifecycles: identity.Organisations{
+		Lifecycles: account.Organisations{
 			Store: store, Audit: auditor, OperatorOnly: settings.Organisations == config.OrganisationsByOperator,
 		},
-		Self:  identity.Self{Store: store, Audit: auditor},
+		Self:  account.Self{Store: store, Audit: auditor},
 		Users: identity.Users{Store: store, Invitations: people.Invitations}, Invitations: people.Invitations,
 		ProviderLinks: people.ProviderLinks, PublicURL: settings.PublicURL,
 		Analyses:    analyses,

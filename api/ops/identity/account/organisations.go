@@ -1,4 +1,4 @@
-package identity
+package account
 
 import (
 	"context"
@@ -10,6 +10,11 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/catalog"
 )
+
+// Recorder queues entries of the audit log.
+type Recorder interface {
+	Record(entry catalog.AuditEntry)
+}
 
 // Organisations creates, deletes and restores organisations, and transfers them to other
 // owners.
