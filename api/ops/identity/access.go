@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -153,7 +152,7 @@ func (a Access) singleSignOnRequired(ctx context.Context, org uuid.UUID, member 
 	if err != nil {
 		return err
 	}
-	text := strconv.Quote(o.Name) + " requires single sign-on"
+	text := "the organisation " + o.Name + " (" + org.String() + ") requires single sign-on"
 	if !domains[domainOf(member.Email)] {
 		text += ", for which the e-mail address must belong to one of its domains; ask an administrator for such an account"
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -347,7 +346,8 @@ func TestAccess(t *testing.T) {
 	required := allow(session.MethodPassword, uuid.Nil)
 	named, err := w.store.Organisation(w.system(), w.org)
 	require.NoError(t, err)
-	require.Equal(t, strconv.Quote(named.Name)+" requires single sign-on", required.Error())
+	text := "the organisation " + named.Name + " (" + org.String() + ") requires single sign-on"
+	require.Equal(t, text, required.Error())
 	require.Equal(t, problem.Detail{Field: "organisations." + org.String(), Message: required.Error()}, problem.From(required).Details[0])
 	guest, err := w.store.CreateUser(w.system(), catalog.NewUser{Email: "guest@elsewhere.example"})
 	require.NoError(t, err)
@@ -355,7 +355,7 @@ func TestAccess(t *testing.T) {
 	require.NoError(t, err)
 	_, err = access.Allow(t.Context(), session.Session{User: uuid.MustParse(string(guest.ID)), Method: session.MethodPassword}, org)
 	requireCode("sso_required", err)
-	require.ErrorContains(t, err, strconv.Quote(named.Name)+" requires single sign-on, for which the e-mail address must belong to one")
+	require.ErrorContains(t, err, text+", for which the e-mail address must belong to one")
 	requireCode("sign_in_refused", allow(session.MethodSSO, org)) // as a session of an earlier release, by the address alone
 	w.confirm(w.owner, "owner", "owner@acme.example")
 	require.NoError(t, allow(session.MethodSSO, org))

@@ -50,7 +50,7 @@ var credentialRoutes = map[string]string{
 
 	"analyzeTable": noCredential, "explainRows": noCredential, "getOperationAnalysis": noCredential, "createOrganisation": noCredential,
 	"getOrganisation": noCredential, "transferOrganisation": noCredential, "undeleteOrganisation": noCredential,
-	"updateOrganisationConfig": noCredential,
+	"updateOrganisationConfig": noCredential, "updateOrganisation": noCredential, "deleteMe": noCredential,
 }
 
 var (

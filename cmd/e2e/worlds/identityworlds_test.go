@@ -141,7 +141,8 @@ func (w *identityWorlds) asks(h hidden) (asks []harness.Ask) {
 	}{
 		{"POST", w.org + "/invite", object{"email": "hidden@elsewhere.example", "role": "viewer"}},
 		{"POST", w.org + "/users", object{"email": "hidden@elsewhere.example", "role": "viewer"}},
-		{"POST", w.org + "/recover", object{"email": "other@acme.example"}},
+		{"POST", w.org + "/recover", object{"email": "other@acme.example"}}, {"DELETE", "/v1/me?dry_run=true", nil},
+		{"PATCH", w.org, object{"name": "mine"}},
 		{"PUT", w.org + "/users/" + w.other + "/role", object{"role": "viewer"}}, {"DELETE", w.org + "/users/" + w.other, nil},
 		{"DELETE", w.org + "/users/" + w.other + "/sessions/" + h.session, nil}, {"DELETE", "/v1/me/sessions/" + h.session, nil},
 		{"DELETE", w.org + "/invitations/" + h.invitation, nil}, {"DELETE", w.org + "/clients/" + h.client, nil},
@@ -186,9 +187,9 @@ func (w *identityWorlds) ask(c *harness.Client, asks []harness.Ask) []harness.An
 var (
 	// random matches secrets that are new in each reply.
 	random = regexp.MustCompile(`[A-Za-z0-9_-]{43}|[A-Z2-7]{26}`)
-	// changed matches the time at which attributes were changed, which members see, and that
-	// of the last use of the caller's own key.
-	changed = regexp.MustCompile(`"updatedAt":"[^"]*"|"last_used_at":("[^"]*"|null)`)
+	// changed matches the time at which attributes were changed and whether the organisation
+	// requires single sign-on, which members see, and the last use of the caller's own key.
+	changed = regexp.MustCompile(`"updatedAt":"[^"]*"|"last_used_at":("[^"]*"|null)|"ssoRequired":(true|false)`)
 )
 
 // masked replaces what differs from one reply to the next.
