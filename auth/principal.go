@@ -85,12 +85,13 @@ func (p Principal) ScopesIn(workspaceRole Role) ScopeSet {
 }
 
 // MayManageOwnKeys reports whether the caller may create, rotate and revoke its own API
-// keys. Signed-in people always may. An API key needs apikeys:create, and so does a
-// program, whose key would outlive the person's consent.
+// keys. Signed-in people with all scopes of their role may. An API key needs apikeys:create, and
+// so does a program, whose key would outlive the person's consent, or a person's token that was
+// issued for fewer scopes.
 func (p Principal) MayManageOwnKeys() bool {
 	switch p.Method {
 	case MethodJWT:
-		return p.Role.Valid() && (!p.Program || p.Scopes.Has(ScopeAPIKeysCreate))
+		return p.Role.Valid() && (p.Scopes.Has(ScopeAPIKeysCreate) || !p.Program && p.Scopes == p.Role.Scopes())
 	case MethodAPIKey:
 		return p.Scopes.Has(ScopeAPIKeysCreate)
 	}

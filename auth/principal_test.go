@@ -54,6 +54,9 @@ func TestWorkspaceRoleWidensOnlyWhatTheCredentialCarries(t *testing.T) {
 func TestKeyManagement(t *testing.T) {
 	person := auth.Principal{Method: auth.MethodJWT, Role: auth.RoleViewer, Scopes: auth.RoleViewer.Scopes()}
 	require.True(t, person.MayManageOwnKeys())
+	narrowed := person
+	narrowed.Scopes = auth.NewScopeSet(auth.ScopeOrgRead)
+	require.False(t, narrowed.MayManageOwnKeys(), "a key would outlive the consent")
 	require.NoError(t, person.CheckGrant(auth.NewScopeSet(auth.ScopeTablesQuery)))
 	require.ErrorIs(t, person.CheckGrant(auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert)), auth.ErrScopeEscalation)
 	key := auth.Principal{Method: auth.MethodAPIKey, Role: auth.RoleAdmin, Scopes: auth.RoleViewer.Scopes()}
