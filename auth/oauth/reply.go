@@ -42,6 +42,10 @@ func (s *Server) refusalOf(ctx context.Context, err error) refusal {
 	var known *fosite.RFC6749Error
 	var limited *limitedError
 	var unusable *DocumentError
+	var coded interface {
+		error
+		ProblemCode() string
+	}
 	switch {
 	case errors.As(err, &unusable) && unusable.Wait > 0:
 		return refusal{code: "temporarily_unavailable", description: "Too many programs were looked up. Try again later.",
@@ -57,6 +61,8 @@ func (s *Server) refusalOf(ctx context.Context, err error) refusal {
 			code = "invalid_request"
 		}
 		return refusal{code: code, description: printable(known.GetDescription()), status: known.CodeField}
+	case errors.As(err, &coded) && errors.Is(err, auth.ErrForbidden) && coded.ProblemCode() == "sso_required":
+		return refusal{code: "access_denied", description: printable("sso_required: " + coded.Error() + "."), status: http.StatusForbidden}
 	case errors.Is(err, auth.ErrForbidden), errors.Is(err, auth.ErrUnauthenticated):
 		return refusal{code: "access_denied", description: "The user may not act in this organisation.", status: http.StatusForbidden}
 	case errors.Is(err, auth.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):

@@ -239,6 +239,7 @@ func TestAPasswordIsOfNoUseWithSingleSignOn(t *testing.T) {
 	target, err := url.Parse(reply.Header.Get("Location"))
 	require.NoError(t, err)
 	require.Equal(t, "access_denied", target.Query().Get("error"), "%s", target)
+	require.Contains(t, target.Query().Get("error_description"), "sso_required: the organisation Acme (")
 	require.Empty(t, target.Query().Get("code"))
 
 	s.Client("", "").OK("POST", "/v1/auth/recover", object{"email": owner})

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"bytes"
 	"html"
 	"net/http"
 	"net/url"
@@ -18,7 +19,7 @@ import (
 // hidden finds the hidden fields of a form.
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
 
-// submit sends the form of one of the server's pages with values for its fields.
+// submit sends the first form of one of the server's pages with values for its fields.
 func (b *browser) submit(p page, values url.Values) page {
 	b.Helper()
 	require.Equal(b, http.StatusOK, p.status, "%s: %s", p.address, p.body)
@@ -26,7 +27,8 @@ func (b *browser) submit(p page, values url.Values) page {
 	require.NotNil(b, form, "%s", p.body)
 	target, err := p.address.Parse(html.UnescapeString(string(form[1])))
 	require.NoError(b, err)
-	for _, field := range hidden.FindAllSubmatch(p.body, -1) {
+	fields, _, _ := bytes.Cut(p.body[bytes.Index(p.body, form[0]):], []byte("</form>"))
+	for _, field := range hidden.FindAllSubmatch(fields, -1) {
 		values.Set(html.UnescapeString(string(field[1])), html.UnescapeString(string(field[2])))
 	}
 	return b.send(target.String(), values)
