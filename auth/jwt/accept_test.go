@@ -87,6 +87,7 @@ func TestTokenOfAForeignIssuer(t *testing.T) {
 	require.Equal(t, w.ada, p.UserID)
 	require.Equal(t, w.org, p.OrgID)
 	require.Equal(t, auth.RoleViewer.Scopes(), p.Scopes, "the issuer's default")
+	require.True(t, p.Confined, "an organisation has decided who the subject is")
 	p, err = w.Authenticate(t.Context(), w.foreignToken(func(c object) { c["scope"] = "users:write rows:delete"; c["org"] = w.org.String() }))
 	require.NoError(t, err)
 	require.Equal(t, auth.NewScopeSet(auth.ScopeRowsDelete), p.Scopes, "the role still bounds it")

@@ -181,8 +181,9 @@ func (a *Authenticator) identify(ctx context.Context, s signature) (verified, er
 		Method:  auth.MethodJWT,
 
 		SessionID: session,
-		Confined:  live.Org != uuid.Nil || len(issuer.Organisations) > 0,
-		Program:   live.Program,
+		// Which person an e-mail subject is was decided by the organisation.
+		Confined: live.Org != uuid.Nil || len(issuer.Organisations) > 0 || issuer.EmailSubjects,
+		Program:  live.Program,
 	}
 	if c.Scope != nil {
 		p.Granted = auth.StoredScopes(strings.Split(*c.Scope, " "))

@@ -179,6 +179,13 @@ func changedAddresses(t *testing.T, w *world) {
 	require.Empty(t, follow(catalog.BoundByToken, "ana@b.example").Address, "older tokens may be in use")
 	require.Equal(t, before, i.epochNow())
 
+	// Whoever decides about the address of a person gets what the person has elsewhere.
+	elsewhere, _ := w.org()
+	_, err = w.AddMember(w.ctx, elsewhere, ana, catalog.RoleViewer)
+	require.NoError(t, err)
+	require.Equal(t, catalog.AddressKept, follow(catalog.BoundBySignIn, "ana@b.example").Address)
+	require.NoError(t, w.RemoveMember(w.ctx, elsewhere, ana))
+
 	found := follow(catalog.BoundBySignIn, "Ana.Maria@B.example")
 	require.Equal(t, []any{catalog.AddressStored, "ana@a.example", "ana.maria@b.example"},
 		[]any{found.Address, found.Former, found.User.Email})

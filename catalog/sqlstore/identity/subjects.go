@@ -83,7 +83,7 @@ func (s *Store) identifyBound(ctx context.Context, session sqldb.Session, org ca
 	if err != nil || c.Email == found.User.Email {
 		return found, err
 	}
-	free, err := s.addressFree(ctx, session, org, c.Email)
+	free, err := s.addressFree(ctx, session, org, found.User.ID, c.Email)
 	found.Address = catalog.AddressKept
 	if free {
 		found.Address = catalog.AddressStored
@@ -98,16 +98,21 @@ func ownsAddress(ctx context.Context, session sqldb.Session, org catalog.OrgID, 
 	return n > 0, err
 }
 
-// addressFree reports whether an address is of a verified domain of the organisation, and neither
-// a user nor an open invitation has it.
-func (s *Store) addressFree(ctx context.Context, session sqldb.Session, org catalog.OrgID, email string) (bool, error) {
+// addressFree reports whether a person may get an address: it is of a verified domain of the
+// organisation, neither a user nor an open invitation has it, and the person belongs to no other
+// organisation. The links with which a password is set go to the address. So an organisation that
+// could change it for others would take over what they have elsewhere.
+func (s *Store) addressFree(ctx context.Context, session sqldb.Session, org catalog.OrgID, user catalog.UserID,
+	email string) (bool, error) {
 	owns, err := ownsAddress(ctx, session, org, email)
 	if err != nil || !owns {
 		return false, err
 	}
 	taken, err := sqldb.One(ctx, session, sqldb.Value[int64], `SELECT (SELECT COUNT(*) FROM users u WHERE u.email = ?) +
-		(SELECT COUNT(*) FROM invitations i WHERE i.email = ? AND i.expires_at > ? AND `+invitationOpen+")", email, email,
-		sqldb.Micros(s.db.Clock()))
+		(SELECT COUNT(*) FROM memberships m WHERE m.user_id = ? AND m.org_id <> ?) +
+		(SELECT COUNT(*) FROM organisations o WHERE o.owner_user_id = ? AND o.id <> ?) +
+		(SELECT COUNT(*) FROM invitations i WHERE i.email = ? AND i.expires_at > ? AND `+invitationOpen+")", email, user, org, user, org,
+		email, sqldb.Micros(s.db.Clock()))
 	return taken == 0, err
 }
 
