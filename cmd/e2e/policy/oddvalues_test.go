@@ -18,7 +18,7 @@ func TestOddHiddenValuesStopNoWork(t *testing.T) {
 	s := harness.Shared(t)
 	columns := []column{{"id", "long"}, {"tenant", "string"}, {"v", ""}}
 	for typ, values := range map[string][]string{
-		"string": {"chr(0)", "'a' || chr(0) || chr(39)", "''", "chr(1114111)"},
+		"string":        {"chr(0)", "'a' || chr(0) || chr(39)", "''", "chr(1114111)"},
 		"double":        {"'nan'::DOUBLE", "'-infinity'::DOUBLE", "-0.0::DOUBLE"},
 		"timestamp":     {"'294246-12-31 00:00:00+00'::TIMESTAMPTZ", "'290300-01-01 (BC) 00:00:00+00'::TIMESTAMPTZ"},
 		"timestamp_ntz": {"'294246-12-31 00:00:00'::TIMESTAMP", "'290300-01-01 (BC) 00:00:00'::TIMESTAMP"},
