@@ -151,7 +151,7 @@ func TestPartsOfABadBody(t *testing.T) {
 }
 
 func TestReadsOfABrokenStore(t *testing.T) {
-	empty := step(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
+	empty := listing("")
 	dialect.RunBrokenReads(t, map[string]objstoretest.ReadCase{
 		"missing, of few words": {Steps: []step{answer(404, "notFound"), empty}, Error: objstore.ErrNotFound},
 		"missing, then broken":  {Steps: []step{answer(404, "notFound"), answer(403, "forbidden")}, Error: objstore.ErrDenied},
