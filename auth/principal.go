@@ -84,14 +84,25 @@ func (p Principal) ScopesIn(workspaceRole Role) ScopeSet {
 	return p.Granted.Intersect(Higher(p.Role, workspaceRole).Scopes())
 }
 
+// ActsAsPerson reports whether the caller may do what concerns the person as such: the account, its
+// sessions, its keys and what it owns. That is a person who has signed in, without a program of
+// others, and with all scopes of the role: whoever agreed that a token may do less has not agreed to
+// this.
+func (p Principal) ActsAsPerson() bool {
+	all := AllScopes() // of a token that names no organisation
+	if p.Role != "" {
+		all = p.Role.Scopes()
+	}
+	return p.SignedIn() && !p.Program && p.Granted.Intersect(all) == all
+}
+
 // MayManageOwnKeys reports whether the caller may create, rotate and revoke its own API
-// keys. Signed-in people with all scopes of their role may. An API key needs apikeys:create, and
-// so does a program, whose key would outlive the person's consent, or a person's token that was
-// issued for fewer scopes.
+// keys. People may, see [Principal.ActsAsPerson]. An API key needs apikeys:create, and so does a
+// program, whose key would outlive the person's consent.
 func (p Principal) MayManageOwnKeys() bool {
 	switch p.Method {
 	case MethodJWT:
-		return p.Role.Valid() && (p.Scopes.Has(ScopeAPIKeysCreate) || !p.Program && p.Scopes == p.Role.Scopes())
+		return p.Role.Valid() && (p.Scopes.Has(ScopeAPIKeysCreate) || p.ActsAsPerson())
 	case MethodAPIKey:
 		return p.Scopes.Has(ScopeAPIKeysCreate)
 	}

@@ -52,11 +52,17 @@ func TestWorkspaceRoleWidensOnlyWhatTheCredentialCarries(t *testing.T) {
 }
 
 func TestKeyManagement(t *testing.T) {
-	person := auth.Principal{Method: auth.MethodJWT, Role: auth.RoleViewer, Scopes: auth.RoleViewer.Scopes()}
+	person := auth.Principal{Method: auth.MethodJWT, Role: auth.RoleViewer, Granted: auth.AllScopes(), Scopes: auth.RoleViewer.Scopes()}
 	require.True(t, person.MayManageOwnKeys())
+	require.True(t, person.ActsAsPerson())
 	narrowed := person
-	narrowed.Scopes = auth.NewScopeSet(auth.ScopeOrgRead)
+	narrowed.Granted, narrowed.Scopes = auth.NewScopeSet(auth.ScopeOrgRead), auth.NewScopeSet(auth.ScopeOrgRead)
 	require.False(t, narrowed.MayManageOwnKeys(), "a key would outlive the consent")
+	require.False(t, narrowed.ActsAsPerson())
+	narrowed.Role, narrowed.Scopes = "", auth.ScopeSet{} // a token of no organisation
+	require.False(t, narrowed.ActsAsPerson())
+	narrowed.Granted = auth.AllScopes()
+	require.True(t, narrowed.ActsAsPerson())
 	require.NoError(t, person.CheckGrant(auth.NewScopeSet(auth.ScopeTablesQuery)))
 	require.ErrorIs(t, person.CheckGrant(auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert)), auth.ErrScopeEscalation)
 	key := auth.Principal{Method: auth.MethodAPIKey, Role: auth.RoleAdmin, Scopes: auth.RoleViewer.Scopes()}
@@ -65,6 +71,7 @@ func TestKeyManagement(t *testing.T) {
 	require.True(t, key.MayManageOwnKeys())
 	program := person
 	program.Program = true
+	require.False(t, program.ActsAsPerson())
 	require.False(t, program.MayManageOwnKeys(), "a program of an organisation")
 	program.Scopes = auth.NewScopeSet(auth.ScopeAPIKeysCreate)
 	require.True(t, program.MayManageOwnKeys())

@@ -163,7 +163,7 @@ func (s *Store) signedIn(ctx context.Context, a actor, user catalog.UserID) erro
 	if err := a.signs(user); err != nil {
 		return err
 	}
-	if !a.principal.SignedIn() || a.principal.Program {
+	if !a.principal.ActsAsPerson() {
 		return &catalog.DeniedError{Reason: signInRequired}
 	}
 	u, err := s.inner.User(ctx, user)

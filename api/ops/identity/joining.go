@@ -64,7 +64,8 @@ func (j Joining) WithPassword(ctx context.Context, token, text string, from Orig
 		return SignedIn{}, err
 	}
 	_, err = j.Invitations.Accept(auth.WithPrincipal(ctx, auth.Principal{
-		UserID: in.Session.User, SessionID: in.Session.ID, Method: auth.MethodJWT, Remote: from.Remote, RequestID: from.RequestID,
+		Granted: auth.AllScopes(),
+		UserID:  in.Session.User, SessionID: in.Session.ID, Method: auth.MethodJWT, Remote: from.Remote, RequestID: from.RequestID,
 	}), token)
 	if err != nil {
 		return SignedIn{}, errors.Join(err, j.SignIn.Out(ctx, in.Cookie, from))

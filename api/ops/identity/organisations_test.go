@@ -24,7 +24,8 @@ func TestDeletedOrganisationsArePurgedAfterThirtyDays(t *testing.T) {
 	purge := account.Purge{Store: store, Audit: p.audit, Logger: slog.New(slog.DiscardHandler), Now: p.now}
 	system := authz.System(context.Background(), "purge")
 	owner := p.as(p.ada, auth.MethodJWT)
-	nowhere := auth.WithPrincipal(context.Background(), auth.Principal{UserID: uuid.MustParse(string(p.ada)), Method: auth.MethodJWT})
+	nowhere := auth.WithPrincipal(context.Background(), auth.Principal{
+		Granted: auth.AllScopes(), UserID: uuid.MustParse(string(p.ada)), Method: auth.MethodJWT})
 
 	require.NoError(t, orgs.Delete(owner, p.org))
 	p.advance(catalog.OrganisationRetention)

@@ -92,7 +92,7 @@ func (p Passwords) Change(ctx context.Context, current, text string) error {
 	if err != nil {
 		return err
 	}
-	if !a.SignedIn() || a.Program {
+	if !a.ActsAsPerson() {
 		return &catalog.DeniedError{Reason: "sign_in_required"}
 	}
 	user, err := p.Store.User(ctx, a.User)

@@ -88,7 +88,7 @@ type LinkCallback struct {
 // data goes to.
 func linking(ctx context.Context, org catalog.OrgID) (caller.Identity, error) {
 	a, err := caller.In(ctx, org)
-	if err == nil && (!a.SignedIn() || a.Program) {
+	if err == nil && !a.ActsAsPerson() {
 		err = &catalog.DeniedError{Reason: "sign_in_required"}
 	}
 	return a, err

@@ -50,7 +50,7 @@ func mine(ctx context.Context) (session.Filter, error) {
 	if err != nil {
 		return session.Filter{}, err
 	}
-	if !a.SignedIn() || a.Program {
+	if !a.ActsAsPerson() {
 		return session.Filter{}, &catalog.DeniedError{Reason: "sign_in_required"}
 	}
 	f := session.Filter{User: a.UserID}

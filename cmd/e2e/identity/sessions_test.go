@@ -201,6 +201,14 @@ func TestProgramsLearnWhoPeopleAre(t *testing.T) {
 	require.Equal(t, 401, s.Client(idToken, ana.User).Call("GET", "/v1/me", nil).Status)
 	require.Equal(t, 401, s.Admin.Call("GET", "/oauth2/userinfo", nil).Status, "an API key is no sign-in")
 	require.Equal(t, 405, c.Call("PUT", "/oauth2/userinfo", nil).Status)
+	// The person agreed that the program learns who it is, and to nothing else.
+	for _, call := range [][]any{
+		{"GET", "/v1/me/sessions", nil}, {"DELETE", "/v1/me?dry_run=true", nil}, {"PATCH", "/v1/me", object{"displayName": "x"}},
+		{"POST", "/v1/organisations", object{"name": "x"}}, {"PUT", "/v1/me/password", object{"current": firstPassword, "new": secondPassword}},
+	} {
+		code, _ := c.Call(call[0].(string), call[1].(string), call[2]).Problem(t, 403)
+		require.Equal(t, "sign_in_required", code, call[1])
+	}
 }
 
 // TestNewSingleSignOnsOfABrowser checks that a sign-in at a provider replaces the browser's session, too.
