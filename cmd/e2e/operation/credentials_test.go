@@ -97,6 +97,7 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 	s.Admin.OK("POST", base+"/invite", `{"email":"guest@acme.example","role":"viewer"}`)
 	invitation := s.Admin.OK("GET", base+"/invitations", nil)["invitations"].([]any)[0].(map[string]any)["id"].(string)
 	bound := s.Admin.Call("POST", base+"/users/"+s.Admin.User+"/identities", `{"issuer":"https://id.example","subject":"x"}`).JSON(t)
+	opened := newSession(s, s.Admin.User)
 	stranger, boot := s.Organisation("globex")
 
 	// ids by operation and parameter; the organisation is one time the stranger's
@@ -133,6 +134,8 @@ func TestAnotherOrganisationLooksMissing(t *testing.T) {
 			return "provider_one"
 		case "family":
 			return "familyA"
+		case "session_id":
+			return opened
 		case "identity_id":
 			return bound["id"].(string)
 		case "domain":

@@ -21,7 +21,7 @@ func TestProbesAcceptHead(t *testing.T) {
 		require.Equal(t, http.StatusOK, head.Status, path)
 		require.Empty(t, head.Body, path)
 		require.Equal(t, got.Header.Get("Content-Type"), head.Header.Get("Content-Type"), path)
-		require.Contains(t, strings.Split(s.Admin.Call("DELETE", path, nil).Header.Get("Allow"), ", "), "HEAD", path)
+		require.Contains(t, strings.Split(s.Admin.Call("PUT", path, nil).Header.Get("Allow"), ", "), "HEAD", path)
 	}
 	require.Equal(t, http.StatusOK, apart.Admin.Call("HEAD", "/metrics", nil).Status)
 	require.Equal(t, http.StatusNotFound, s.Admin.Call("HEAD", "/metrics", nil).Status)

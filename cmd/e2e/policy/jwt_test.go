@@ -47,10 +47,14 @@ func TestTokensOfAConfiguredIssuer(t *testing.T) {
 	require.Equal(t, 4.0, forged.Count(s.Schema+".t"), "no other claim grants anything")
 	require.Equal(t, "builder", forged.OK("GET", "/v1/me", nil)["role"])
 
-	// A person may make keys of their own, no wider than themselves.
-	key, _ := good.NewKey(map[string]any{"scopes": []string{"tables:query"}})
+	// A person may make keys of their own, no wider than themselves. A token for less than the role needs the
+	// scope for it.
+	code, _ := good.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "scopes": []string{"tables:query"}}).Problem(t, 403)
+	require.Equal(t, "insufficient_scope", code)
+	makes := s.Client(issuer.Token(claims(map[string]any{"scope": "tables:query apikeys:create"})), ana.User)
+	key, _ := makes.NewKey(map[string]any{"scopes": []string{"tables:query"}})
 	require.Equal(t, 4.0, key.Count(s.Schema+".t"))
-	code, _ := good.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "scopes": []string{"write"}}).Problem(t, 403)
+	code, _ = makes.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "scopes": []string{"write"}}).Problem(t, 403)
 	require.Equal(t, "scope_escalation", code)
 
 	email := s.Client(foreign.Token(claims(map[string]any{"iss": "https://foreign.example", "sub": "f-1", "email": "Ana@ACME.example",
