@@ -52,10 +52,15 @@ func (w *write) check(ctx context.Context, f newRows, pass func(path string) boo
 	if !w.seesEverything() {
 		first, second = inRequest, inTable
 	}
-	if err := first(); err != nil {
-		return err
+	for _, step := range []func() error{first, second} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	return second()
+	if w.Checked != nil {
+		w.Checked()
+	}
+	return nil
 }
 
 // checkRows checks the new rows against NOT NULL and CHECK constraints, domains and

@@ -82,6 +82,8 @@ type Options struct {
 	// KeyFiles, if not nil, is called with the number of data files that each check
 	// of a key reads.
 	KeyFiles func(n int)
+	// Checked, if not nil, is called when the new rows of a plan have passed all checks.
+	Checked func()
 	// Publish, if not nil, is called for each attempt to write to the log. It commits the
 	// transaction, or returns an error instead. Dry runs do not call it.
 	Publish func(ctx context.Context, txn *delta.Txn) (*delta.Snapshot, error)

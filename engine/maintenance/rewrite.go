@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // rewriter writes the files that replace those of bins.
@@ -91,7 +92,7 @@ func (r *rewriter) input(ctx context.Context, b bin) (input, error) {
 	group := engine.FileGroup{}
 	in := input{}
 	for _, f := range b.files {
-		group.Paths = append(group.Paths, f.Name)
+		group.Add(f.Name, pruning.StampOf(f))
 		if stats, err := f.Stats(); err == nil && stats.NumRecords != nil && in.rows >= 0 {
 			in.rows += *stats.NumRecords
 		} else {

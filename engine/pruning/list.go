@@ -104,7 +104,7 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 			place[of] = n
 			groups = append(groups, engine.FileGroup{Partition: x.constants(of)})
 		}
-		groups[n].Add(x.files[i].Name, stampOf(x.files[i]))
+		groups[n].Add(x.files[i].Name, StampOf(x.files[i]))
 	}
 	var ordered []engine.FileGroup
 	for _, of := range slices.SortedFunc(maps.Keys(place), x.byKey) {
@@ -140,7 +140,8 @@ const maxChecked = 1000
 
 // CheckedFiles returns the files of a table that is read through its log, as [engine.Source.Checked].
 // It omits files whose names no list can express, and returns nil for a table that no list can
-// describe, or that has more than maxChecked files. The list is shared: callers must not change anything in it.
+// describe, or that has more than maxChecked files. The list is shared: callers must not change
+// anything in it.
 func CheckedFiles(snap *delta.Snapshot, columns []engine.Column) *engine.FileList {
 	x := indexOf(snap)
 	if !x.listed || len(x.files) == 0 || len(x.files) > maxChecked {
@@ -152,7 +153,7 @@ func CheckedFiles(snap *delta.Snapshot, columns []engine.Column) *engine.FileLis
 		group := engine.FileGroup{Partition: x.constants(x.member[0])}
 		for _, f := range x.files {
 			if listable(f.Name) {
-				group.Add(f.Name, stampOf(f))
+				group.Add(f.Name, StampOf(f))
 			}
 		}
 		x.checked = x.described(engine.NewFileList(columns, false, []engine.FileGroup{group}))
@@ -160,7 +161,8 @@ func CheckedFiles(snap *delta.Snapshot, columns []engine.Column) *engine.FileLis
 	return x.checked
 }
 
-func stampOf(f delta.File) engine.FileStamp {
+// StampOf returns what the log says of a file.
+func StampOf(f delta.File) engine.FileStamp {
 	return engine.FileStamp{Size: f.Add.Size, Modified: f.Add.ModificationTime}
 }
 

@@ -143,6 +143,18 @@ func (r *Refusals) begin(ctx context.Context, a caller.Identity, many bool) (end
 	}
 }
 
+// probe waits until the plans of a write may begin, if their outcome can depend on hidden rows. The
+// body was read before, so that a slow client does not keep the user's other writes waiting.
+func (w *writing) probe(ctx context.Context) (err error) {
+	if w.whole != nil {
+		return nil
+	}
+	if many := w.readsHiddenSource(ctx); many || !w.table.Whole() {
+		w.probing, err = w.Refusals.begin(ctx, w.actor, many)
+	}
+	return err
+}
+
 func (r *Refusals) end(p *prober, answers int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,7 +197,7 @@ func (w *writing) hiddenAnswers(ctx context.Context, err error) int64 {
 	case errors.Is(err, dml.ErrHiddenMatch):
 		return 1
 	case !errors.As(err, &rows):
-		if w.published && (len(w.target.Rules.AllKeys()) > 0 && !w.table.Whole() || w.readsHiddenSource(ctx)) {
+		if w.checked && (len(w.target.Rules.AllKeys()) > 0 && !w.table.Whole() || w.readsHiddenSource(ctx)) {
 			return 1
 		}
 	case rows.Kind == dml.KeyTaken && !w.table.Whole():

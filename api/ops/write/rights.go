@@ -34,7 +34,6 @@ func (r unlessEnded) Read(p []byte) (int, error) {
 // publish makes one attempt to commit, unless the write was ended before. An attempt that has
 // begun is not ended. After a failed attempt the write is judged again.
 func (w *writing) publish(ctx context.Context, attempt Attempt) (*delta.Snapshot, error) {
-	w.published = true
 	if err := w.work.Hold(ctx); err != nil {
 		return nil, err
 	}

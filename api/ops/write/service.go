@@ -101,8 +101,8 @@ type writing struct {
 	changes func(column string) bool
 	// probing ends what [Refusals.begin] began; nil if nothing did.
 	probing func()
-	// published reports that the new rows have passed all checks once.
-	published bool
+	// checked reports that the new rows of a plan have passed all checks.
+	checked bool
 	// whole is set for a change of all rows, under no policy: the table that may be changed so.
 	whole access.Writable
 
@@ -164,7 +164,8 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 		err = w.table.RefuseRead(ctx, revocation.EndedBy(ctx, timedOut(ctx, err)))
 	}
 	o.Metrics.ended(action, err)
-	if n := w.hiddenAnswers(ctx, err); n > 0 {
+	// A client that has hung up was answered, too.
+	if n := w.hiddenAnswers(context.WithoutCancel(ctx), err); n > 0 {
 		o.Refusals.note(w, n)
 		withholdTotal(err)
 	}
@@ -184,15 +185,6 @@ func (w *writing) planUntilCommitted(
 	if err := w.open(ctx); err != nil {
 		return Result{}, err
 	}
-	if w.whole == nil && w.probing == nil {
-		many := w.readsHiddenSource(ctx)
-		if many || !w.table.Whole() {
-			var err error
-			if w.probing, err = w.Refusals.begin(ctx, w.actor, many); err != nil {
-				return Result{}, err
-			}
-		}
-	}
 	// A vacuum deletes no files of this write until the lease ends.
 	ctx, lease, err := w.Leases.Begin(ctx, w.rights, catalog.WriteRows)
 	if err != nil {
@@ -206,6 +198,9 @@ func (w *writing) planUntilCommitted(
 	}
 	if earlier, err := w.claim(ctx, w.asked); err != nil || earlier != nil {
 		return orNothing(earlier), err
+	}
+	if err := w.probe(ctx); err != nil {
+		return Result{}, err
 	}
 	for n := 1; ; n++ {
 		result, err := plan(ctx, w)
@@ -281,7 +276,9 @@ func (w *writing) openTable(ctx context.Context) error {
 		return err
 	}
 	t, err := w.Tables.OpenOwnRows(ctx, w.actor, access.Ref{Table: &w.located, Newest: true, Rows: true})
-	w.table, w.rights = t.AsSeen(), t
+	if err == nil { // whether the former plan answered something is judged by its table
+		w.table, w.rights = t.AsSeen(), t
+	}
 	return err
 }
 
@@ -339,6 +336,7 @@ func (w *writing) session(ctx context.Context) (*sessions.Held, dml.Options, err
 			w.Logger.Debug("keys checked", "op", w.action, "table_id", string(w.located.DeltaID), "files", n)
 		},
 		Application: w.application,
+		Checked:     func() { w.checked = true },
 		Publish:     func(ctx context.Context, txn *delta.Txn) (*delta.Snapshot, error) { return w.publish(ctx, txn) },
 	}, nil
 }
