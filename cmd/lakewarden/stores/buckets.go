@@ -2,7 +2,9 @@ package stores
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -83,11 +85,28 @@ func (b Buckets) local(ctx context.Context, config catalog.StorageConfig) (_ obj
 	case b.Seen == nil:
 		return bucket, nil
 	}
-	before, _ := b.Seen.LoadOrStore(config.ID, bucket.Self())
+	before, seen := b.Seen.Load(config.ID)
+	switch {
+	case !seen && empty(path): // perhaps its disk is not mounted yet
+		return bucket, nil
+	case !seen:
+		before, _ = b.Seen.LoadOrStore(config.ID, bucket.Self())
+	}
 	if !os.SameFile(before.(fs.FileInfo), bucket.Self()) {
 		return nil, fmt.Errorf("%w: root is another directory than before", objstore.ErrUnavailable)
 	}
 	return bucket, nil
+}
+
+// empty reports whether a directory has no entries.
+func empty(path string) bool {
+	dir, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	_, err = dir.Readdirnames(1)
+	return errors.Is(err, io.EOF)
 }
 
 // LocalRoots holds the operator's directories for local storage. A directory whose path
