@@ -87,6 +87,9 @@ func (s Source) PersonByID(ctx context.Context, user uuid.UUID) (jwt.Member, boo
 	return jwt.Member{UserID: user, Email: u.Email}, true, nil
 }
 
+// auditTime bounds the entry about a binding.
+const auditTime = 10 * time.Second
+
 // MemberBySubject implements jwt.Members. The first token of a subject binds it, which is audited.
 func (s Source) MemberBySubject(ctx context.Context, of jwt.Subject) (none jwt.Member, found bool, err error) {
 	ctx = authz.System(ctx, authenticating)
@@ -108,6 +111,9 @@ func (s Source) MemberBySubject(ctx context.Context, of jwt.Subject) (none jwt.M
 	if who.Bound.ID != "" {
 		entry := who.Bound.Entry(catalog.ActionIdentityBound)
 		entry.User = who.User.ID
+		// The binding is stored, so a client that disconnects must not prevent its entry.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+		defer cancel()
 		if err := s.store.AppendAudit(ctx, entry); err != nil {
 			return none, false, err
 		}
