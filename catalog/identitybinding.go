@@ -22,8 +22,8 @@ const (
 )
 
 // IdentityBinding says which user of an organisation a subject of an identity provider is. A
-// subject is one user. It stays that user until the binding is released, whatever its address
-// becomes and also if the user is no longer a member.
+// subject is one user until the binding is released. Neither another address nor the end of the
+// membership changes that.
 type IdentityBinding struct {
 	ID              IdentityID
 	Org             OrgID

@@ -23,7 +23,7 @@ type Confirmations interface {
 }
 
 // confirmData is the data of the page on which people confirm who they are at an identity
-// provider. Without an issuer, it asks for a token.
+// provider. If Issuer is empty, the page asks for a token of the provider.
 type confirmData struct {
 	Issuer, Subject, Claimed string
 	Organisation, Email      string

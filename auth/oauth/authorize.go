@@ -182,10 +182,10 @@ func requested(names []string, allowed auth.ScopeSet) (auth.ScopeSet, error) {
 	return auth.StoredScopes(names), nil
 }
 
-// narrowed returns what a request for authorization asks for: whether it is for OpenID, and the
-// scopes, which are all that the client has if the request names none. It leaves out scopes that the
-// client does not have: programs often request all of scopes_supported. The reply names the scopes
-// that the program gets (RFC 6749 §3.3).
+// narrowed returns the scopes of a request for authorization, and whether it has the scope openid. A
+// request without scopes asks for all scopes of the client. Scopes that the client does not have are
+// left out, because programs often request all of scopes_supported. The reply names the scopes that
+// the program gets (RFC 6749 §3.3).
 func narrowed(text string, allowed auth.ScopeSet) (openID bool, scopes auth.ScopeSet, err error) {
 	openID, names := openIDOf(text)
 	if len(names) == 0 && !openID {

@@ -18,6 +18,6 @@
 //   - A code or refresh token is exchanged once. A second exchange ends its session.
 //   - Every access token names a session, whose end makes it invalid.
 //   - A token never has a scope that its client does not have now.
-//   - An ID token is for a client that requested the scope openid, which is no permission, and
-//     whose user agreed. Nothing accepts it as an access token.
+//   - A client gets an ID token only if it requested the scope openid and the user agreed. Nothing
+//     accepts an ID token as an access token.
 package oauth

@@ -15,8 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// ScopeOpenID is the scope by which a client asks who the person is. It is no permission: every client
-// that acts for people may request it, and people agree to it like to the other scopes.
+// ScopeOpenID is the scope with which a client asks who the person is. It permits no request below /v1.
+// Every client that acts for people may request it, and people agree to it as to other scopes.
 const ScopeOpenID = "openid"
 
 // Claims returns the claims of ID tokens and of the replies about people.

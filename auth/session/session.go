@@ -131,7 +131,7 @@ type Browsers interface {
 	// DeleteBrowser forgets a cookie. Idempotent.
 	DeleteBrowser(ctx context.Context, cookie string) error
 	// ReplaceBrowser ends the session of a cookie, because the session by has begun in the same
-	// browser. The session by becomes the parent of the programs of a session of the same user; those
-	// of another user's session end with it. A cookie without a live session is no error.
+	// browser. If both sessions have the same user, by becomes the parent of the programs of the
+	// other one. Otherwise these programs end, too. It does nothing for a cookie without a live session.
 	ReplaceBrowser(ctx context.Context, cookie string, by Session) error
 }

@@ -64,8 +64,8 @@ func (s *Store) ListIdentityBindings(ctx context.Context, org catalog.OrgID, use
 	return s.inner.ListIdentityBindings(ctx, org, user)
 }
 
-// ReleaseIdentityBinding needs users:write, and a user who is no member or whose role does not
-// exceed the actor's.
+// ReleaseIdentityBinding needs users:write. The role of the user, if it is a member, must not exceed
+// that of the actor.
 func (s *Store) ReleaseIdentityBinding(ctx context.Context, org catalog.OrgID, user catalog.UserID,
 	binding catalog.IdentityID) (none catalog.IdentityBinding, err error) {
 	if err := inOrg(ctx, org, auth.ScopeUsersWrite); err != nil {

@@ -195,7 +195,7 @@ func changedAddresses(t *testing.T, w *world) {
 	require.Equal(t, found.User, stored)
 	require.Empty(t, follow(catalog.BoundBySignIn, "ana.maria@b.example").Address)
 	_, err = i.identify(catalog.BoundBySignIn, "s-next", "ana@a.example")
-	require.ErrorIs(t, err, catalog.ErrNotFound, "the former address is nobody's")
+	require.ErrorIs(t, err, catalog.ErrNotFound, "no user has the former address")
 }
 
 func identityBindings(t *testing.T, w *world) {

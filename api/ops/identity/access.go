@@ -58,11 +58,11 @@ func (e *AccessError) Unwrap() error { return auth.ErrForbidden }
 
 // Allow returns the user's role in an organisation if a session may act there.
 //
-// It returns [auth.ErrNoMember] for a user who is not a member, and a [*AccessError] for a
-// session of another organisation, for a password where single sign-on is required, and for
-// a single sign-on that the organisation has ended: its configuration is gone or names
-// another issuer, the domain of the user's e-mail address is no longer verified, or the subject
-// is not bound to the user. Other errors are those of the catalog; if it is unavailable, they
+// It returns [auth.ErrNoMember] for a user who is not a member. It returns a [*AccessError] for a
+// session of another organisation, for a password where single sign-on is required, and for a
+// single sign-on that does not count any more. A single sign-on counts while the organisation's
+// configuration names its issuer, the domain of the user's e-mail address is verified, and the
+// subject is bound to the user. Other errors are those of the catalog; if it is unavailable, they
 // also wrap [auth.ErrUnavailable].
 func (a Access) Allow(ctx context.Context, of session.Session, org uuid.UUID) (auth.Role, error) {
 	if of.Org != uuid.Nil && of.Org != org {

@@ -70,8 +70,8 @@ func TestSignInMakesMembers(t *testing.T) {
 	require.Equal(t, catalog.RoleViewer, w.membership(third).Role, "without a role in the claims the default one counts")
 }
 
-// TestListsOfClaimsAreJSONArrays checks that an attribute of a list is the JSON array that policies
-// read as a list, and that a list with an unusable element is no attribute.
+// TestListsOfClaimsAreJSONArrays checks that a claim that is a list becomes an attribute that is a JSON
+// array, and that a list with an element that cannot be used is ignored.
 func TestListsOfClaimsAreJSONArrays(t *testing.T) {
 	w := newSSOWorld(t)
 	w.setUp(func(n *identity.NewSSO) { n.AttributeClaims = map[string]string{"teams": "groups"} })

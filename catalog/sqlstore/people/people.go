@@ -69,9 +69,10 @@ func Delete(ctx context.Context, tx sqldb.Session, now time.Time, id catalog.Use
 	return former, erase(ctx, tx, sqldb.Micros(now), id)
 }
 
-// erase removes what identifies a person, what a credential of the person would be compared with,
-// and the credentials of the personal configurations. Others refer to the id of the record, which
-// stays. So do the configurations: a person who sees a part of their rows cannot remove them either.
+// erase removes the name and the address from the record of a person, what a credential of the person
+// would be compared with, and the credentials of the personal configurations. Others refer to the id
+// of the record, which stays. So do the configurations, because a person who sees a part of their rows
+// could not remove them either, and invitations, which belong to their organisations.
 func erase(ctx context.Context, tx sqldb.Session, now int64, id catalog.UserID) error {
 	for _, statement := range []string{
 		"DELETE FROM passwords WHERE user_id = ?",
